@@ -75,12 +75,8 @@ pub enum Standing {
 
 impl Standing {
     /// Every standing.
-    pub const ALL: [Standing; 4] = [
-        Standing::Counted,
-        Standing::Surplus,
-        Standing::Mismatch,
-        Standing::RefundedElsewhere,
-    ];
+    pub const ALL: [Standing; 4] =
+        [Standing::Counted, Standing::Surplus, Standing::Mismatch, Standing::RefundedElsewhere];
 
     /// Its name where it is shown and stored.
     #[must_use]
@@ -158,11 +154,7 @@ impl Attempt {
     #[must_use]
     pub fn counted(&self) -> Option<Amount> {
         match &self.receipt {
-            Some(Receipt {
-                standing: Standing::Counted,
-                paid,
-                ..
-            }) => Some(paid.amount),
+            Some(Receipt { standing: Standing::Counted, paid, .. }) => Some(paid.amount),
             Some(_) | None => None,
         }
     }
@@ -170,7 +162,6 @@ impl Attempt {
     /// The last moment at which its credential may still be good: the later of what was asked and what the channel said.
     #[must_use]
     pub fn credential_expiry(&self) -> Timestamp {
-        self.channel_expiry
-            .map_or(self.asked_expiry, |own| own.max(self.asked_expiry))
+        self.channel_expiry.map_or(self.asked_expiry, |own| own.max(self.asked_expiry))
     }
 }

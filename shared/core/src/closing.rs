@@ -21,13 +21,8 @@ pub enum CloseTrigger {
 
 impl CloseTrigger {
     /// Every trigger.
-    pub const ALL: [CloseTrigger; 5] = [
-        CloseTrigger::Wake,
-        CloseTrigger::Scan,
-        CloseTrigger::Retry,
-        CloseTrigger::Cancel,
-        CloseTrigger::Operator,
-    ];
+    pub const ALL: [CloseTrigger; 5] =
+        [CloseTrigger::Wake, CloseTrigger::Scan, CloseTrigger::Retry, CloseTrigger::Cancel, CloseTrigger::Operator];
 
     /// Its name in the HTTP contract.
     #[must_use]
@@ -61,11 +56,8 @@ pub enum CloseReason {
 
 impl CloseReason {
     /// Every reason.
-    pub const ALL: [CloseReason; 3] = [
-        CloseReason::Expired,
-        CloseReason::CancelledByUser,
-        CloseReason::CancelledByOperator,
-    ];
+    pub const ALL: [CloseReason; 3] =
+        [CloseReason::Expired, CloseReason::CancelledByUser, CloseReason::CancelledByOperator];
 
     /// Its name in the HTTP contract.
     #[must_use]
@@ -112,19 +104,13 @@ impl Turn {
     /// A turn held by `owner` until `until`.
     #[must_use]
     pub fn leased(owner: WorkerId, until: Timestamp) -> Turn {
-        Turn {
-            next_check_at: Some(until),
-            owner: Some(owner),
-        }
+        Turn { next_check_at: Some(until), owner: Some(owner) }
     }
 
     /// A turn that is free from `at` on.
     #[must_use]
     pub fn at(at: Timestamp) -> Turn {
-        Turn {
-            next_check_at: Some(at),
-            owner: None,
-        }
+        Turn { next_check_at: Some(at), owner: None }
     }
 
     /// Whether `worker` may take it up at `now`.

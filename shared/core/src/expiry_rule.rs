@@ -68,13 +68,7 @@ impl ExpiryRules {
             return Err(InvalidRules::TooMany);
         }
         let mut rules = BTreeMap::new();
-        for RuleDefinition {
-            id,
-            version,
-            seconds,
-            never,
-        } in definitions
-        {
+        for RuleDefinition { id, version, seconds, never } in definitions {
             let window = match (seconds.map(u64::try_from), never) {
                 (Some(Ok(seconds @ 1..=limits::WINDOW_SECONDS)), None | Some(false)) => {
                     Some(Duration::from_secs(seconds))
@@ -97,13 +91,7 @@ impl ExpiryRules {
     #[must_use]
     pub fn deadline(&self, id: &RuleId, now: Timestamp) -> Option<(RuleRef, Option<Timestamp>)> {
         let (version, window) = self.0.get(id)?;
-        Some((
-            RuleRef {
-                id: id.clone(),
-                version: *version,
-            },
-            window.map(|window| now.plus(window)),
-        ))
+        Some((RuleRef { id: id.clone(), version: *version }, window.map(|window| now.plus(window))))
     }
 }
 
@@ -112,12 +100,7 @@ mod tests {
     use super::*;
 
     fn rule(id: &str, seconds: Option<i64>, never: Option<bool>) -> RuleDefinition {
-        RuleDefinition {
-            id: RuleId::new(id).expect("an id"),
-            version: 1,
-            seconds,
-            never,
-        }
+        RuleDefinition { id: RuleId::new(id).expect("an id"), version: 1, seconds, never }
     }
 
     #[test]
@@ -140,10 +123,7 @@ mod tests {
 
     #[test]
     fn the_deadline_is_the_servers_time_plus_the_window_or_never() {
-        let rules = ExpiryRules::new(vec![
-            rule("default", Some(1800), None),
-            rule("forever", None, Some(true)),
-        ]);
+        let rules = ExpiryRules::new(vec![rule("default", Some(1800), None), rule("forever", None, Some(true))]);
         let rules = rules.expect("valid rules");
         let now = Timestamp::EPOCH;
         let deadline = |id| rules.deadline(&RuleId::new(id).expect("an id"), now).map(|(_, at)| at);

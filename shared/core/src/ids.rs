@@ -217,10 +217,7 @@ impl AttemptNo {
     /// Wraps `number`; `None` out of range.
     #[must_use]
     pub fn new(number: u64) -> Option<AttemptNo> {
-        u8::try_from(number)
-            .ok()
-            .filter(|n| (1..=limits::ATTEMPTS).contains(&usize::from(*n)))
-            .map(AttemptNo)
+        u8::try_from(number).ok().filter(|n| (1..=limits::ATTEMPTS).contains(&usize::from(*n))).map(AttemptNo)
     }
 
     /// The number of the attempt at `index` of the order's list.
@@ -275,10 +272,7 @@ impl OutTradeNo {
         if attempt_no.to_string() != attempt {
             return Err(FORM);
         }
-        Ok(OutTradeNo {
-            order: OrderId::parse(order)?,
-            attempt: attempt_no,
-        })
+        Ok(OutTradeNo { order: OrderId::parse(order)?, attempt: attempt_no })
     }
 
     /// The order it belongs to.
@@ -325,10 +319,7 @@ impl RefundNo {
         if number == 0 || number.to_string() != k {
             return Err(FORM);
         }
-        Ok(RefundNo {
-            payment: OutTradeNo::parse(payment)?,
-            k: number,
-        })
+        Ok(RefundNo { payment: OutTradeNo::parse(payment)?, k: number })
     }
 
     /// The payment it gives back.

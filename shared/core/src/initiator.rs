@@ -44,10 +44,7 @@ impl TryFrom<String> for AgentText {
         if fits && !text.chars().any(char::is_control) {
             Ok(AgentText(text))
         } else {
-            Err(format!(
-                "must be 1 to {} bytes without control characters",
-                limits::INITIATOR_REFERENCE_BYTES
-            ))
+            Err(format!("must be 1 to {} bytes without control characters", limits::INITIATOR_REFERENCE_BYTES))
         }
     }
 }

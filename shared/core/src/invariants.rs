@@ -51,15 +51,7 @@ pub fn breaches(order: &Order) -> Vec<Breach> {
             CouponStatus::Available | CouponStatus::Expired | CouponStatus::Void => order.status == OrderStatus::Closed,
         };
         if !fits {
-            breach(
-                "I4",
-                format!(
-                    "coupon {} is {} on {}",
-                    coupon.id,
-                    coupon.status.name(),
-                    order.status.name()
-                ),
-            );
+            breach("I4", format!("coupon {} is {} on {}", coupon.id, coupon.status.name(), order.status.name()));
         }
     }
     if order.status == OrderStatus::Paid && order.counted() < order.payable {
@@ -75,26 +67,17 @@ pub fn breaches(order: &Order) -> Vec<Breach> {
                     || (receipt.standing == Standing::Counted && order.status == OrderStatus::Closed)
             });
             if kept {
-                breach(
-                    "I2",
-                    format!("the money of attempt {no} is neither needed nor refunded"),
-                );
+                breach("I2", format!("the money of attempt {no} is neither needed nor refunded"));
             }
             continue;
         };
-        let within = attempt
-            .receipt
-            .as_ref()
-            .is_some_and(|receipt| refund.money.amount <= receipt.paid.amount);
+        let within = attempt.receipt.as_ref().is_some_and(|receipt| refund.money.amount <= receipt.paid.amount);
         if !within {
             breach("I9", format!("more is refunded of attempt {no} than came"));
         }
         let is_open = refund.status != RefundStatus::Succeeded;
         if is_open != order.pending.contains(&Unit::Refund(no)) {
-            breach(
-                "I12",
-                format!("the refund of attempt {no} and its unit of work disagree"),
-            );
+            breach("I12", format!("the refund of attempt {no} and its unit of work disagree"));
         }
     }
     match (order.evidence.last(), order.status) {
@@ -127,10 +110,7 @@ pub fn transition_breaches(before: &Order, after: &Order) -> Vec<Breach> {
         breach("I1", "the order went back to PENDING_PAYMENT".to_owned());
     }
     if before.status == OrderStatus::Closing
-        && !matches!(
-            after.status,
-            OrderStatus::Closing | OrderStatus::Closed | OrderStatus::Paid
-        )
+        && !matches!(after.status, OrderStatus::Closing | OrderStatus::Closed | OrderStatus::Paid)
     {
         breach("I1", format!("CLOSING became {}", after.status.name()));
     }
@@ -153,11 +133,7 @@ pub fn transition_breaches(before: &Order, after: &Order) -> Vec<Breach> {
         if was.receipt.is_some() && was.receipt != is.receipt {
             breach("I2", format!("the recorded money of attempt {no} changed"));
         }
-        if was
-            .refund
-            .as_ref()
-            .is_some_and(|refund| refund.status == RefundStatus::Succeeded)
-            && was.refund != is.refund
+        if was.refund.as_ref().is_some_and(|refund| refund.status == RefundStatus::Succeeded) && was.refund != is.refund
         {
             breach("I9", format!("the finished refund of attempt {no} changed"));
         }

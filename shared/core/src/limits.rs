@@ -100,3 +100,5 @@ pub const DUE_SHARDS: u8 = 16;
 pub const DECISION_ROUNDS: usize = 12;
 /// Highest `k` of a refund number.
 pub const REFUND_NUMBERS: u8 = 99;
+/// Most units of a counter, sold ones included.
+pub const COUNTER: u64 = 1_000_000_000_000;

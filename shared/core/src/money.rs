@@ -53,11 +53,7 @@ impl Amount {
     /// Wraps `minor` units; `None` above [`limits::AMOUNT`].
     #[must_use]
     pub const fn new(minor: u64) -> Option<Amount> {
-        if minor <= limits::AMOUNT {
-            Some(Amount(minor))
-        } else {
-            None
-        }
+        if minor <= limits::AMOUNT { Some(Amount(minor)) } else { None }
     }
 
     /// The minor units.

@@ -139,10 +139,7 @@ impl Order {
 
     /// Every attempt with its number.
     pub fn numbered_attempts(&self) -> impl Iterator<Item = (AttemptNo, &Attempt)> {
-        self.attempts
-            .iter()
-            .enumerate()
-            .filter_map(|(index, attempt)| Some((AttemptNo::at_index(index)?, attempt)))
+        self.attempts.iter().enumerate().filter_map(|(index, attempt)| Some((AttemptNo::at_index(index)?, attempt)))
     }
 
     /// The attempts of which it is not known whether money came or may come.
@@ -212,10 +209,7 @@ impl Order {
     pub(crate) fn set_hold(&mut self, key: &CounterKey, status: HoldStatus) {
         match key {
             CounterKey::Stock(stock) => {
-                self.lines
-                    .iter_mut()
-                    .filter(|line| line.stock == *stock)
-                    .for_each(|line| line.hold = status);
+                self.lines.iter_mut().filter(|line| line.stock == *stock).for_each(|line| line.hold = status);
             }
             CounterKey::Points(_) => self.points.iter_mut().for_each(|points| points.hold = status),
             CounterKey::Quota(activity) => {
@@ -233,9 +227,6 @@ impl Order {
         let counters = ResourceKind::ALL.into_iter().flat_map(|kind| self.counter_holds(kind));
         let mut statuses = counters.map(|(_, _, status)| status);
         statuses.any(|status| status == HoldStatus::Confirmed)
-            || self
-                .coupon
-                .as_ref()
-                .is_some_and(|coupon| coupon.status == CouponStatus::Used)
+            || self.coupon.as_ref().is_some_and(|coupon| coupon.status == CouponStatus::Used)
     }
 }

@@ -42,13 +42,7 @@ pub fn effects(before: Option<&Order>, after: &Order, now: Timestamp) -> Vec<Eff
     let mut effects: Vec<Effect> = wake_up(before, after, now).into_iter().collect();
     effects.extend(next_checks(before, after, now));
     let known = |unit: &&Unit| before.is_none_or(|before| !before.pending.contains(unit));
-    effects.extend(
-        after
-            .pending
-            .iter()
-            .filter(known)
-            .filter_map(|unit| unit_message(after, unit)),
-    );
+    effects.extend(after.pending.iter().filter(known).filter_map(|unit| unit_message(after, unit)));
     effects
 }
 
@@ -69,23 +63,12 @@ fn wake_up(before: Option<&Order>, after: &Order, now: Timestamp) -> Option<Effe
 
 /// The wake-up of an order: a schedule one minute ahead, or a delayed message when it is due within two.
 fn arm(order: &Order, expire_at: Timestamp, now: Timestamp) -> Effect {
-    let wake = Message::Wake {
-        order_id: order.id.clone(),
-        expire_at,
-        hop: 0,
-    };
+    let wake = Message::Wake { order_id: order.id.clone(), expire_at, hop: 0 };
     let due = expire_at.plus(limits::EXPIRY_SETTLE_TIME);
     if due.since(now) <= limits::SCHEDULE_HORIZON {
-        Effect::Send {
-            queue: Queue::Close,
-            message: wake,
-            delay: whole_seconds(due.since(now)),
-        }
+        Effect::Send { queue: Queue::Close, message: wake, delay: whole_seconds(due.since(now)) }
     } else {
-        Effect::Arm {
-            at: expire_at.minus(limits::SCHEDULE_AHEAD),
-            wake,
-        }
+        Effect::Arm { at: expire_at.minus(limits::SCHEDULE_AHEAD), wake }
     }
 }
 
@@ -93,12 +76,7 @@ fn arm(order: &Order, expire_at: Timestamp, now: Timestamp) -> Effect {
 /// [`limits::SCHEDULE_HOPS`] times and the scan is left.
 #[must_use]
 pub fn stand_in(wake: &Message, now: Timestamp) -> Option<(Message, Duration)> {
-    let Message::Wake {
-        order_id,
-        expire_at,
-        hop,
-    } = wake
-    else {
+    let Message::Wake { order_id, expire_at, hop } = wake else {
         return None;
     };
     if *hop >= limits::SCHEDULE_HOPS {
@@ -106,14 +84,7 @@ pub fn stand_in(wake: &Message, now: Timestamp) -> Option<(Message, Duration)> {
     }
     let due = expire_at.plus(limits::EXPIRY_SETTLE_TIME);
     let delay = whole_seconds(due.since(now)).min(limits::QUEUE_DELAY);
-    Some((
-        Message::Wake {
-            order_id: order_id.clone(),
-            expire_at: *expire_at,
-            hop: hop + 1,
-        },
-        delay,
-    ))
+    Some((Message::Wake { order_id: order_id.clone(), expire_at: *expire_at, hop: hop + 1 }, delay))
 }
 
 /// Every new next check at most 900 s ahead becomes one delayed message; longer waits belong to the scan.
@@ -127,22 +98,14 @@ fn next_checks(before: Option<&Order>, after: &Order, now: Timestamp) -> Vec<Eff
             return;
         }
         let delay = (whole_seconds(at.since(now)) + limits::CHECK_DELAY_MARGIN).min(limits::QUEUE_DELAY);
-        effects.push(Effect::Send {
-            queue,
-            message: message(at),
-            delay,
-        });
+        effects.push(Effect::Send { queue, message: message(at), delay });
     };
     let order_id = &after.id;
     check(
         before.and_then(|order| order.closing.as_ref()).map(|task| &task.turn),
         after.closing.as_ref().map(|task| &task.turn),
         Queue::Close,
-        &|check_at| Message::Check {
-            order_id: order_id.clone(),
-            check_at,
-            again: false,
-        },
+        &|check_at| Message::Check { order_id: order_id.clone(), check_at, again: false },
     );
     let asked = after.pending.iter().find(|unit| matches!(unit, Unit::Ask(_))).cloned();
     let overdue = after.unsettled_attempts().map(|(no, _)| Unit::Ask(no)).next();
@@ -151,41 +114,23 @@ fn next_checks(before: Option<&Order>, after: &Order, now: Timestamp) -> Vec<Eff
             before.and_then(|order| order.asking.as_ref()).map(|task| &task.turn),
             after.asking.as_ref().map(|task| &task.turn),
             Queue::Close,
-            &|check_at| Message::Unit {
-                order_id: order_id.clone(),
-                unit: unit.clone(),
-                check_at: Some(check_at),
-            },
+            &|check_at| Message::Unit { order_id: order_id.clone(), unit: unit.clone(), check_at: Some(check_at) },
         );
     }
     for (no, attempt) in after.numbered_attempts() {
         check(
-            before
-                .and_then(|order| order.attempt(no)?.refund.as_ref())
-                .map(|refund| &refund.turn),
+            before.and_then(|order| order.attempt(no)?.refund.as_ref()).map(|refund| &refund.turn),
             attempt.refund.as_ref().map(|refund| &refund.turn),
             Queue::Refund,
-            &|check_at| Message::Unit {
-                order_id: order_id.clone(),
-                unit: Unit::Refund(no),
-                check_at: Some(check_at),
-            },
+            &|check_at| Message::Unit { order_id: order_id.clone(), unit: Unit::Refund(no), check_at: Some(check_at) },
         );
     }
     effects
 }
 
 fn unit_message(order: &Order, unit: &Unit) -> Option<Effect> {
-    let message = Message::Unit {
-        order_id: order.id.clone(),
-        unit: unit.clone(),
-        check_at: None,
-    };
-    Some(Effect::Send {
-        queue: Queue::of(unit)?,
-        message,
-        delay: Duration::ZERO,
-    })
+    let message = Message::Unit { order_id: order.id.clone(), unit: unit.clone(), check_at: None };
+    Some(Effect::Send { queue: Queue::of(unit)?, message, delay: Duration::ZERO })
 }
 
 /// What the scan sends for an order that stands overdue in the index: a live lease or a future check holds back only that task's
@@ -198,21 +143,14 @@ pub fn overdue(order: &Order, now: Timestamp) -> Vec<(Queue, Message)> {
     let asking_is_free = is_free(order.asking.as_ref().map(|task| &task.turn));
     let is_due = match order.status {
         OrderStatus::PendingPayment | OrderStatus::Paying => {
-            let expired = order
-                .expire_at
-                .is_some_and(|at| at.plus(limits::EXPIRY_SETTLE_TIME) <= now);
+            let expired = order.expire_at.is_some_and(|at| at.plus(limits::EXPIRY_SETTLE_TIME) <= now);
             expired || (asking_is_free && !never_expiring_overdue(order, now).is_empty())
         }
         OrderStatus::Closing => closing_is_free,
         OrderStatus::Paid | OrderStatus::Closed => false,
     };
     if is_due {
-        messages.push((
-            Queue::Close,
-            Message::Overdue {
-                order_id: order.id.clone(),
-            },
-        ));
+        messages.push((Queue::Close, Message::Overdue { order_id: order.id.clone() }));
     }
     for unit in &order.pending {
         let is_held_back = match unit {
@@ -224,14 +162,7 @@ pub fn overdue(order: &Order, now: Timestamp) -> Vec<(Queue, Message)> {
             Unit::Settle(_) | Unit::Cap | Unit::Anomaly(..) | Unit::Foreign(_) => false,
         };
         if let (false, Some(queue)) = (is_held_back, Queue::of(unit)) {
-            messages.push((
-                queue,
-                Message::Unit {
-                    order_id: order.id.clone(),
-                    unit: unit.clone(),
-                    check_at: None,
-                },
-            ));
+            messages.push((queue, Message::Unit { order_id: order.id.clone(), unit: unit.clone(), check_at: None }));
         }
     }
     messages

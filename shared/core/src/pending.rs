@@ -34,15 +34,13 @@ impl Unit {
             None => kind(text).map(Unit::Settle),
             Some(("refund", n)) => number(n).map(Unit::Refund),
             Some(("ask", n)) => number(n).map(Unit::Ask),
-            Some(("anomaly", rest)) => rest
-                .split_once(':')
-                .and_then(|(name, key)| Some(Unit::Anomaly(kind(name)?, key.to_owned()))),
+            Some(("anomaly", rest)) => {
+                rest.split_once(':').and_then(|(name, key)| Some(Unit::Anomaly(kind(name)?, key.to_owned())))
+            }
             Some(_) => None,
         };
         // Whatever would not be written back letter by letter stays as it was found.
-        known
-            .filter(|unit| unit.to_string() == text)
-            .unwrap_or_else(|| Unit::Foreign(text.to_owned()))
+        known.filter(|unit| unit.to_string() == text).unwrap_or_else(|| Unit::Foreign(text.to_owned()))
     }
 }
 

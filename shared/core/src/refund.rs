@@ -19,12 +19,8 @@ pub enum RefundStatus {
 
 impl RefundStatus {
     /// Every status.
-    pub const ALL: [RefundStatus; 4] = [
-        RefundStatus::Pending,
-        RefundStatus::Submitted,
-        RefundStatus::Succeeded,
-        RefundStatus::Failed,
-    ];
+    pub const ALL: [RefundStatus; 4] =
+        [RefundStatus::Pending, RefundStatus::Submitted, RefundStatus::Succeeded, RefundStatus::Failed];
 
     /// Its name in the HTTP contract.
     #[must_use]
@@ -65,13 +61,6 @@ impl Refund {
     /// A refund that is owed and that nobody has worked on.
     #[must_use]
     pub fn owed(money: Money) -> Refund {
-        Refund {
-            money,
-            k: 1,
-            status: RefundStatus::Pending,
-            tries: 0,
-            turn: Turn::default(),
-            last_error: None,
-        }
+        Refund { money, k: 1, status: RefundStatus::Pending, tries: 0, turn: Turn::default(), last_error: None }
     }
 }

@@ -13,11 +13,7 @@ impl Quantity {
     /// Wraps `units`; `None` at zero or above the bound.
     #[must_use]
     pub const fn new(units: u64) -> Option<Quantity> {
-        if units >= 1 && units <= crate::limits::QUANTITY {
-            Some(Quantity(units))
-        } else {
-            None
-        }
+        if units >= 1 && units <= crate::limits::QUANTITY { Some(Quantity(units)) } else { None }
     }
 
     /// The units.
@@ -76,13 +72,8 @@ pub enum CouponStatus {
 
 impl CouponStatus {
     /// Every status.
-    pub const ALL: [CouponStatus; 5] = [
-        CouponStatus::Locked,
-        CouponStatus::Used,
-        CouponStatus::Available,
-        CouponStatus::Expired,
-        CouponStatus::Void,
-    ];
+    pub const ALL: [CouponStatus; 5] =
+        [CouponStatus::Locked, CouponStatus::Used, CouponStatus::Available, CouponStatus::Expired, CouponStatus::Void];
 
     /// Its name in the HTTP contract.
     #[must_use]
@@ -116,11 +107,8 @@ pub enum CouponReason {
 
 impl CouponReason {
     /// Every reason.
-    pub const ALL: [CouponReason; 3] = [
-        CouponReason::CampaignStopped,
-        CouponReason::NotRefundable,
-        CouponReason::Expired,
-    ];
+    pub const ALL: [CouponReason; 3] =
+        [CouponReason::CampaignStopped, CouponReason::NotRefundable, CouponReason::Expired];
 
     /// Its name in the HTTP contract.
     #[must_use]
@@ -205,12 +193,8 @@ pub enum ResourceKind {
 
 impl ResourceKind {
     /// Every kind.
-    pub const ALL: [ResourceKind; 4] = [
-        ResourceKind::Stock,
-        ResourceKind::Coupon,
-        ResourceKind::Points,
-        ResourceKind::Quota,
-    ];
+    pub const ALL: [ResourceKind; 4] =
+        [ResourceKind::Stock, ResourceKind::Coupon, ResourceKind::Points, ResourceKind::Quota];
 
     /// Its name in the HTTP contract and in `pending`.
     #[must_use]

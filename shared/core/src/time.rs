@@ -33,11 +33,7 @@ impl Timestamp {
     /// The moment `millis` after the epoch; `None` before 1970 or after 9999, which no stored or received time can be.
     #[must_use]
     pub const fn from_millis(millis: i64) -> Option<Timestamp> {
-        if millis >= 0 && millis <= LAST_MILLIS {
-            Some(Timestamp(millis))
-        } else {
-            None
-        }
+        if millis >= 0 && millis <= LAST_MILLIS { Some(Timestamp(millis)) } else { None }
     }
 
     /// The moment `seconds` after the epoch; `None` out of range.
@@ -53,9 +49,7 @@ impl Timestamp {
     #[must_use]
     pub fn parse_rfc3339(text: &str) -> Option<Timestamp> {
         let at = OffsetDateTime::parse(text, &Rfc3339).ok()?;
-        i64::try_from(at.unix_timestamp_nanos().div_euclid(1_000_000))
-            .ok()
-            .and_then(Timestamp::from_millis)
+        i64::try_from(at.unix_timestamp_nanos().div_euclid(1_000_000)).ok().and_then(Timestamp::from_millis)
     }
 
     /// Milliseconds since the epoch.
@@ -120,20 +114,14 @@ mod tests {
         let utc = Timestamp::parse_rfc3339("2026-01-01T00:00:00.5Z");
         assert_eq!(utc, Timestamp::parse_rfc3339("2026-01-01T14:00:00.500+14:00"));
         assert_eq!(utc, Timestamp::parse_rfc3339("2025-12-31T12:00:00.500999-12:00"));
-        assert_eq!(
-            utc.map(|at| at.to_string()).as_deref(),
-            Some("2026-01-01T00:00:00.500Z")
-        );
+        assert_eq!(utc.map(|at| at.to_string()).as_deref(), Some("2026-01-01T00:00:00.500Z"));
     }
 
     #[test]
     fn times_out_of_range_are_refused_and_arithmetic_saturates() {
         assert_eq!(Timestamp::from_millis(-1), None);
         assert_eq!(Timestamp::from_seconds(i64::MAX), None);
-        assert_eq!(
-            Timestamp(LAST_MILLIS).plus(Duration::from_secs(1)),
-            Timestamp(LAST_MILLIS)
-        );
+        assert_eq!(Timestamp(LAST_MILLIS).plus(Duration::from_secs(1)), Timestamp(LAST_MILLIS));
         assert_eq!(Timestamp::EPOCH.minus(Duration::from_secs(1)), Timestamp::EPOCH);
     }
 

@@ -91,18 +91,12 @@ pub fn never_expiring_overdue(order: &Order, now: Timestamp) -> Vec<AttemptNo> {
     if !open || order.expire_at.is_some() {
         return Vec::new();
     }
-    let overdue = order
-        .unsettled_attempts()
-        .filter(|(_, attempt)| attempt.credential_expiry() <= now);
+    let overdue = order.unsettled_attempts().filter(|(_, attempt)| attempt.credential_expiry() <= now);
     overdue.map(|(no, _)| no).collect()
 }
 
 fn because() -> Because {
-    Because {
-        trigger: Trigger::Query,
-        actor: Actor::System,
-        fact: DecidingFact::AttemptsSettled,
-    }
+    Because { trigger: Trigger::Query, actor: Actor::System, fact: DecidingFact::AttemptsSettled }
 }
 
 impl Ask {
@@ -178,9 +172,7 @@ impl Ask {
             needs_attention: look.needs_attention,
             last_error: undecided.error,
         });
-        draft.commit(Then::Done(AskOutcome::Undecided {
-            next_check_at: Some(look.at),
-        }))
+        draft.commit(Then::Done(AskOutcome::Undecided { next_check_at: Some(look.at) }))
     }
 
     /// One query about each `ask:<n>` of an open order.
@@ -200,10 +192,6 @@ impl Ask {
         } else {
             AskOutcome::Undecided { next_check_at: None }
         };
-        if draft.changes() {
-            draft.commit(Then::Done(outcome))
-        } else {
-            Decision::Done(outcome)
-        }
+        if draft.changes() { draft.commit(Then::Done(outcome)) } else { Decision::Done(outcome) }
     }
 }

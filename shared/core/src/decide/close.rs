@@ -71,11 +71,7 @@ impl Occasion {
                 (actor.clone(), DecidingFact::Asked(reason.clone()))
             }
         };
-        Because {
-            trigger: Trigger::Close(self.trigger()),
-            actor,
-            fact,
-        }
+        Because { trigger: Trigger::Close(self.trigger()), actor, fact }
     }
 
     fn close_reason(&self) -> CloseReason {
@@ -156,10 +152,7 @@ impl Command for Close {
                 };
             }
         }
-        let unsettled: Vec<_> = order
-            .unsettled_attempts()
-            .map(|(no, _)| (no, Sequence::QueryCloseQuery))
-            .collect();
+        let unsettled: Vec<_> = order.unsettled_attempts().map(|(no, _)| (no, Sequence::QueryCloseQuery)).collect();
         match known.payments(order) {
             None if !unsettled.is_empty() => Decision::Ask(Question::Payments(unsettled)),
             answers => self.adjudicate(order, answers.unwrap_or(&[]), known, now),
@@ -266,10 +259,7 @@ impl Close {
         }
         let settled = draft.order.unsettled_attempts().next().is_none();
         if settled && !order.has_confirmed() {
-            draft.because(Because {
-                fact: DecidingFact::AttemptsSettled,
-                ..self.occasion.because()
-            });
+            draft.because(Because { fact: DecidingFact::AttemptsSettled, ..self.occasion.because() });
             draft.close();
             return draft.commit(Then::Done(CloseOutcome::Closed));
         }

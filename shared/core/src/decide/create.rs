@@ -114,15 +114,10 @@ pub fn create(
 ) -> Result<Creation, InvalidOrder> {
     check_lines(&request.lines, request.payable)?;
     let quotas = merge_quotas(&request.quotas)?;
-    let (rule, expire_at) = rules
-        .deadline(&request.rule, now)
-        .ok_or_else(|| InvalidOrder::Rule(request.rule.clone()))?;
+    let (rule, expire_at) =
+        rules.deadline(&request.rule, now).ok_or_else(|| InvalidOrder::Rule(request.rule.clone()))?;
     let paid = request.payable.is_zero();
-    let hold = if paid {
-        HoldStatus::Confirmed
-    } else {
-        HoldStatus::Reserved
-    };
+    let hold = if paid { HoldStatus::Confirmed } else { HoldStatus::Reserved };
     let evidence = paid.then(|| Evidence {
         version: 1,
         at: now,
@@ -135,11 +130,7 @@ pub fn create(
     let order = Order {
         id: request.id,
         version: 1,
-        status: if paid {
-            OrderStatus::Paid
-        } else {
-            OrderStatus::PendingPayment
-        },
+        status: if paid { OrderStatus::Paid } else { OrderStatus::PendingPayment },
         user: request.user,
         currency: request.currency,
         payable: request.payable,
@@ -151,18 +142,7 @@ pub fn create(
         lines: request
             .lines
             .into_iter()
-            .map(
-                |NewLine {
-                     stock,
-                     quantity,
-                     unit_price,
-                 }| Line {
-                    stock,
-                    quantity,
-                    unit_price,
-                    hold,
-                },
-            )
+            .map(|NewLine { stock, quantity, unit_price }| Line { stock, quantity, unit_price, hold })
             .collect(),
         coupon: request.coupon.map(|id| CouponHold {
             id,
@@ -170,14 +150,7 @@ pub fn create(
             reason: None,
         }),
         points: request.points.map(|quantity| PointsHold { quantity, hold }),
-        quotas: quotas
-            .into_iter()
-            .map(|(activity, quantity)| QuotaHold {
-                activity,
-                quantity,
-                hold,
-            })
-            .collect(),
+        quotas: quotas.into_iter().map(|(activity, quantity)| QuotaHold { activity, quantity, hold }).collect(),
         counted_open,
         attempts: Vec::new(),
         pending: Pending::new(),
@@ -207,11 +180,7 @@ fn check_lines(lines: &[NewLine], payable: Amount) -> Result<(), InvalidOrder> {
         let cost = line.unit_price.times(line.quantity.get()).ok_or(InvalidOrder::Total)?;
         total = Amount::new(total.plus(cost).minor()).ok_or(InvalidOrder::Total)?;
     }
-    if payable > total {
-        Err(InvalidOrder::Payable(total))
-    } else {
-        Ok(())
-    }
+    if payable > total { Err(InvalidOrder::Payable(total)) } else { Ok(()) }
 }
 
 /// Equal keys are merged before any transaction: one row may appear in it only once.
@@ -234,28 +203,16 @@ fn reservations(order: &Order, paid: bool, most_open: Option<u32>) -> Vec<Row> {
     let mut rows: Vec<Row> = counters
         .map(|(key, quantity, _): (CounterKey, Quantity, HoldStatus)| Row::Counter {
             key,
-            change: if paid {
-                CounterChange::Sell(quantity)
-            } else {
-                CounterChange::Reserve(quantity)
-            },
+            change: if paid { CounterChange::Sell(quantity) } else { CounterChange::Reserve(quantity) },
         })
         .collect();
     rows.extend(order.coupon.as_ref().map(|coupon| {
         let (user, now) = (order.user.clone(), order.created_at);
-        let change = if paid {
-            CouponChange::UseAtOnce { user, now }
-        } else {
-            CouponChange::Lock { user, now }
-        };
-        Row::Coupon {
-            id: coupon.id.clone(),
-            change,
-        }
+        let change = if paid { CouponChange::UseAtOnce { user, now } } else { CouponChange::Lock { user, now } };
+        Row::Coupon { id: coupon.id.clone(), change }
     }));
-    rows.extend(most_open.map(|most| Row::OpenOrders {
-        user: order.user.clone(),
-        change: OpenOrdersChange::Count { most },
-    }));
+    rows.extend(
+        most_open.map(|most| Row::OpenOrders { user: order.user.clone(), change: OpenOrdersChange::Count { most } }),
+    );
     rows
 }

@@ -178,10 +178,7 @@ fn due_at(before: &Order, after: &Order, now: Timestamp) -> Option<Timestamp> {
     }
     let has_work = !after.pending.is_empty();
     let Some(due_at) = after.due_at else {
-        let credential = after
-            .unsettled_attempts()
-            .map(|(_, attempt)| attempt.credential_expiry())
-            .max();
+        let credential = after.unsettled_attempts().map(|(_, attempt)| attempt.credential_expiry()).max();
         return Some(match (has_work, credential) {
             (false, Some(expiry)) => expiry,
             (true, _) | (false, None) => now,
@@ -189,11 +186,7 @@ fn due_at(before: &Order, after: &Order, now: Timestamp) -> Option<Timestamp> {
     };
     let begins_closing = after.status == OrderStatus::Closing && before.status != OrderStatus::Closing;
     let leaves_work = begins_closing || (after.status.is_terminal() && has_work);
-    if leaves_work && due_at > now.plus(limits::DUE_AHEAD) {
-        Some(now)
-    } else {
-        Some(due_at)
-    }
+    if leaves_work && due_at > now.plus(limits::DUE_AHEAD) { Some(now) } else { Some(due_at) }
 }
 
 /// Who stands in the due index (I12).

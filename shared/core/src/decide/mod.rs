@@ -142,10 +142,7 @@ impl Knowledge {
 
     fn forget_older_than(&mut self, version: u64) {
         if self.version != version {
-            *self = Knowledge {
-                version,
-                ..Knowledge::default()
-            };
+            *self = Knowledge { version, ..Knowledge::default() };
         }
     }
 
@@ -158,18 +155,11 @@ impl Knowledge {
     }
 
     fn coupon(&self, order: &Order) -> Option<Option<&CouponTerms>> {
-        self.coupon
-            .as_ref()
-            .filter(|_| self.version == order.version)
-            .map(Option::as_ref)
+        self.coupon.as_ref().filter(|_| self.version == order.version).map(Option::as_ref)
     }
 
     fn refusals(&self, order: &Order) -> &[Refusal] {
-        if self.version == order.version {
-            &self.refusals
-        } else {
-            &[]
-        }
+        if self.version == order.version { &self.refusals } else { &[] }
     }
 
     fn taken(&self, order: &Order, attempt: AttemptNo) -> bool {

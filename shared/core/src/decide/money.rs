@@ -88,11 +88,7 @@ impl Draft<'_> {
         attempt.status = AttemptStatus::Succeeded;
         attempt.place_before = None;
         attempt.first_not_found = None;
-        attempt.receipt = Some(Receipt {
-            transaction: success.transaction.clone(),
-            paid: success.paid,
-            standing,
-        });
+        attempt.receipt = Some(Receipt { transaction: success.transaction.clone(), paid: success.paid, standing });
         let channel = attempt.channel.clone();
         self.order.pending.remove(&Unit::Ask(no));
         self.rows.push(Row::Transaction {
@@ -142,11 +138,8 @@ impl Draft<'_> {
 
     /// All that attempt `no` brought is to be given back.
     pub(crate) fn owe_whole_refund(&mut self, no: AttemptNo) {
-        let paid = self
-            .order
-            .attempt(no)
-            .and_then(|attempt| attempt.receipt.as_ref())
-            .map(|receipt| receipt.paid.amount);
+        let paid =
+            self.order.attempt(no).and_then(|attempt| attempt.receipt.as_ref()).map(|receipt| receipt.paid.amount);
         self.owe_refund(no, paid.unwrap_or(Amount::ZERO));
     }
 
@@ -159,10 +152,7 @@ impl Draft<'_> {
             return;
         };
         if let (Some(receipt), None) = (&attempt.receipt, &attempt.refund) {
-            attempt.refund = Some(Refund::owed(Money {
-                amount,
-                currency: receipt.paid.currency,
-            }));
+            attempt.refund = Some(Refund::owed(Money { amount, currency: receipt.paid.currency }));
             self.order.pending.insert(Unit::Refund(no));
         }
     }

@@ -38,11 +38,8 @@ impl Command for PlaceAnswered {
 
     fn decide(&self, order: &Order, _: &Knowledge, now: Timestamp) -> Decision<PlacedOutcome> {
         // This write changes no status, so its ground is never stored.
-        let because = Because {
-            trigger: Trigger::Payment,
-            actor: Actor::System,
-            fact: DecidingFact::AttemptBegun(self.attempt),
-        };
+        let because =
+            Because { trigger: Trigger::Payment, actor: Actor::System, fact: DecidingFact::AttemptBegun(self.attempt) };
         let newest = order.attempts.len() == self.attempt.index() + 1;
         let mut draft = Draft::new(order, because, now);
         let Some(attempt) = draft.order.attempts.get_mut(self.attempt.index()) else {
@@ -67,9 +64,7 @@ impl Command for PlaceAnswered {
                         draft.order.pending.insert(Unit::Ask(self.attempt));
                     }
                 }
-                draft.commit(Then::Done(
-                    refusal.map_or(PlacedOutcome::HandOut, PlacedOutcome::Withhold),
-                ))
+                draft.commit(Then::Done(refusal.map_or(PlacedOutcome::HandOut, PlacedOutcome::Withhold)))
             }
             PlaceOutcome::Refused(cause) => {
                 let outcome = PlacedOutcome::Refused(cause.clone());

@@ -91,11 +91,7 @@ impl Command for WorkRefund {
 impl WorkRefund {
     fn draft<'a>(&self, order: &'a Order, now: Timestamp) -> Draft<'a> {
         // A refund changes no status, so this ground is never stored.
-        let because = Because {
-            trigger: Trigger::Query,
-            actor: Actor::System,
-            fact: DecidingFact::AttemptsSettled,
-        };
+        let because = Because { trigger: Trigger::Query, actor: Actor::System, fact: DecidingFact::AttemptsSettled };
         Draft::new(order, because, now)
     }
 
@@ -105,10 +101,8 @@ impl WorkRefund {
             return Decision::Ask(Question::Payments(vec![(self.attempt, Sequence::Query)]));
         };
         let receipt = order.attempt(self.attempt).and_then(|attempt| attempt.receipt.as_ref());
-        let confirmed = answers
-            .iter()
-            .find(|answer| answer.attempt == self.attempt)
-            .and_then(|answer| match &answer.fact {
+        let confirmed =
+            answers.iter().find(|answer| answer.attempt == self.attempt).and_then(|answer| match &answer.fact {
                 PaymentFact::Succeeded(success)
                     if receipt.is_some_and(|receipt| {
                         receipt.transaction == success.transaction && receipt.paid == success.paid
@@ -126,12 +120,7 @@ impl WorkRefund {
             });
         let mut draft = self.draft(order, now);
         match confirmed {
-            None => self.again(
-                draft,
-                refund.status,
-                Cause::new("the channel does not confirm the money"),
-                now,
-            ),
+            None => self.again(draft, refund.status, Cause::new("the channel does not confirm the money"), now),
             Some(left) if left >= refund.money.amount => self.submit(draft, refund.money, now),
             Some(Amount::ZERO) => {
                 draft.signals.push(Signal::RefundedElsewhere(self.attempt));
@@ -139,14 +128,7 @@ impl WorkRefund {
             }
             Some(left) if refund.status == RefundStatus::Pending => {
                 draft.signals.push(Signal::RefundedElsewhere(self.attempt));
-                self.submit(
-                    draft,
-                    Money {
-                        amount: left,
-                        ..refund.money
-                    },
-                    now,
-                )
+                self.submit(draft, Money { amount: left, ..refund.money }, now)
             }
             // Under a number that was sent before, another amount would be another refund.
             Some(_) => self.fail(draft, Cause::new("less is left at the channel than was submitted")),
@@ -171,18 +153,12 @@ impl WorkRefund {
                 draft.signals.push(Signal::RefundSucceeded(self.attempt));
                 self.succeed(draft, None)
             }
-            RefundFact::Pending => self.again(
-                draft,
-                RefundStatus::Submitted,
-                Cause::new("accepted, not done at the channel yet"),
-                now,
-            ),
-            RefundFact::NotFound => self.again(
-                draft,
-                RefundStatus::Submitted,
-                Cause::new("the channel does not know it"),
-                now,
-            ),
+            RefundFact::Pending => {
+                self.again(draft, RefundStatus::Submitted, Cause::new("accepted, not done at the channel yet"), now)
+            }
+            RefundFact::NotFound => {
+                self.again(draft, RefundStatus::Submitted, Cause::new("the channel does not know it"), now)
+            }
             RefundFact::Unknown(cause) => self.again(draft, RefundStatus::Submitted, cause.clone(), now),
             RefundFact::Closed(cause) => {
                 let numbers_left = self.refund_of(&mut draft).is_some_and(|refund| {
@@ -247,10 +223,6 @@ impl WorkRefund {
     }
 
     fn refund_of<'d>(&self, draft: &'d mut Draft<'_>) -> Option<&'d mut Refund> {
-        draft
-            .order
-            .attempts
-            .get_mut(self.attempt.index())
-            .and_then(|attempt| attempt.refund.as_mut())
+        draft.order.attempts.get_mut(self.attempt.index()).and_then(|attempt| attempt.refund.as_mut())
     }
 }

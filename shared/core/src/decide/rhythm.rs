@@ -24,16 +24,10 @@ pub(crate) fn next_look(
     let last_step = limits::RETRY_RHYTHM[limits::RETRY_RHYTHM.len() - 1];
     let not_found_at = not_found_at.filter(|at| *at > now);
     match (step, not_found_at) {
-        (None, None) => NextLook {
-            at: now.plus(scan_period),
-            needs_attention: true,
-        },
+        (None, None) => NextLook { at: now.plus(scan_period), needs_attention: true },
         (step, not_found_at) => {
             let by_rhythm = now.plus(*step.unwrap_or(&last_step));
-            NextLook {
-                at: not_found_at.map_or(by_rhythm, |at| at.min(by_rhythm)),
-                needs_attention: false,
-            }
+            NextLook { at: not_found_at.map_or(by_rhythm, |at| at.min(by_rhythm)), needs_attention: false }
         }
     }
 }
@@ -61,13 +55,7 @@ mod tests {
     fn rule_nf_brings_a_look_forward_and_keeps_the_rhythm_going_until_its_moment() {
         assert_eq!(next_look(7, seconds(0), Some(seconds(60)), HOUR).at, seconds(60));
         let beyond = next_look(8, seconds(0), Some(seconds(5_000)), HOUR);
-        assert_eq!(
-            beyond,
-            NextLook {
-                at: seconds(900),
-                needs_attention: false
-            }
-        );
+        assert_eq!(beyond, NextLook { at: seconds(900), needs_attention: false });
         assert!(next_look(8, seconds(5_000), Some(seconds(5_000)), HOUR).needs_attention);
     }
 }

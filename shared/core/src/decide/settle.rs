@@ -49,11 +49,7 @@ impl Command for Settle {
             }
         };
         // Settling changes no status, so this ground is never stored.
-        let because = Because {
-            trigger: Trigger::Query,
-            actor: Actor::System,
-            fact: DecidingFact::AttemptsSettled,
-        };
+        let because = Because { trigger: Trigger::Query, actor: Actor::System, fact: DecidingFact::AttemptsSettled };
         let mut draft = Draft::new(order, because, now);
         draft.order.pending.remove(&self.unit);
         match &self.unit {
@@ -82,11 +78,7 @@ fn settle_counters(draft: &mut Draft<'_>, kind: ResourceKind, direction: Directi
     for (key, quantity, hold) in before.counter_holds(kind) {
         if hold != HoldStatus::Reserved {
             // It left RESERVED once, and once only (I6).
-            draft.signals.push(Signal::ReservationAnomaly(format!(
-                "{}:{key} is {}",
-                kind.name(),
-                hold.name()
-            )));
+            draft.signals.push(Signal::ReservationAnomaly(format!("{}:{key} is {}", kind.name(), hold.name())));
         } else if refused.contains(&&key) {
             set_aside(draft, kind, key.to_string());
         } else {
@@ -101,9 +93,7 @@ fn settle_counters(draft: &mut Draft<'_>, kind: ResourceKind, direction: Directi
 }
 
 fn set_aside(draft: &mut Draft<'_>, kind: ResourceKind, key: String) {
-    draft
-        .signals
-        .push(Signal::ReservationAnomaly(format!("{}:{key}", kind.name())));
+    draft.signals.push(Signal::ReservationAnomaly(format!("{}:{key}", kind.name())));
     draft.order.pending.insert(Unit::Anomaly(kind, key));
 }
 
@@ -114,11 +104,7 @@ fn settle_coupon(mut draft: Draft<'_>, direction: Direction, known: &Knowledge) 
         return draft.commit(settled);
     };
     if hold.status != CouponStatus::Locked {
-        draft.signals.push(Signal::ReservationAnomaly(format!(
-            "coupon:{} is {}",
-            hold.id,
-            hold.status.name()
-        )));
+        draft.signals.push(Signal::ReservationAnomaly(format!("coupon:{} is {}", hold.id, hold.status.name())));
         return draft.commit(settled);
     }
     let Some(terms) = known.coupon(before) else {
@@ -132,14 +118,7 @@ fn settle_coupon(mut draft: Draft<'_>, direction: Direction, known: &Knowledge) 
         Direction::Confirm => (CouponStatus::Used, None, CouponChange::Use),
         Direction::Release => {
             let (to, reason) = given_back(terms, before.closed_at.unwrap_or(draft.now()));
-            (
-                to,
-                reason,
-                CouponChange::GiveBack {
-                    to,
-                    terms: terms.clone(),
-                },
-            )
+            (to, reason, CouponChange::GiveBack { to, terms: terms.clone() })
         }
     };
     if let Some(coupon) = &mut draft.order.coupon {
@@ -172,13 +151,8 @@ fn uncount(draft: &mut Draft<'_>, known: &Knowledge) {
     draft.order.counted_open = false;
     let user = draft.order.user.clone();
     if known.refusals(draft.before()).contains(&Refusal::OpenOrders) {
-        draft.signals.push(Signal::ReservationAnomaly(format!(
-            "open orders of {user} are not above zero"
-        )));
+        draft.signals.push(Signal::ReservationAnomaly(format!("open orders of {user} are not above zero")));
     } else {
-        draft.rows.push(Row::OpenOrders {
-            user,
-            change: OpenOrdersChange::Uncount,
-        });
+        draft.rows.push(Row::OpenOrders { user, change: OpenOrdersChange::Uncount });
     }
 }

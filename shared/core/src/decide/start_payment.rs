@@ -91,17 +91,15 @@ pub(crate) fn not_payable(order: &Order, now: Timestamp) -> Option<StartRefusal>
         OrderStatus::Closing => Some(StartRefusal::Closing),
         OrderStatus::Closed => Some(StartRefusal::Closed),
         OrderStatus::Paid => Some(StartRefusal::Paid),
-        OrderStatus::PendingPayment | OrderStatus::Paying => last_credential(order)
-            .is_some_and(|last| now >= last)
-            .then_some(StartRefusal::Expired),
+        OrderStatus::PendingPayment | OrderStatus::Paying => {
+            last_credential(order).is_some_and(|last| now >= last).then_some(StartRefusal::Expired)
+        }
     }
 }
 
 /// From when on no credential leaves.
 fn last_credential(order: &Order) -> Option<Timestamp> {
-    order
-        .expire_at
-        .map(|expire_at| expire_at.minus(limits::LAST_CREDENTIAL_BEFORE_EXPIRY))
+    order.expire_at.map(|expire_at| expire_at.minus(limits::LAST_CREDENTIAL_BEFORE_EXPIRY))
 }
 
 impl StartPayment {
@@ -111,11 +109,7 @@ impl StartPayment {
             Initiator::Customer => Actor::Customer,
             Initiator::Agent(agent) => Actor::Named(agent.protocol.as_str().to_owned()),
         };
-        Because {
-            trigger: Trigger::Payment,
-            actor,
-            fact: DecidingFact::AttemptBegun(number),
-        }
+        Because { trigger: Trigger::Payment, actor, fact: DecidingFact::AttemptBegun(number) }
     }
 
     /// The same channel, method and amount resume the newest open attempt while its state and credential allow it.
@@ -148,10 +142,7 @@ impl StartPayment {
             return Decision::Done(StartOutcome::Refused(StartRefusal::TooMany));
         };
         let now = draft.now();
-        let wanted = draft
-            .order
-            .expire_at
-            .unwrap_or_else(|| now.plus(limits::NEVER_RULE_CREDENTIAL));
+        let wanted = draft.order.expire_at.unwrap_or_else(|| now.plus(limits::NEVER_RULE_CREDENTIAL));
         draft.order.attempts.push(Attempt {
             channel: self.channel.clone(),
             merchant: self.merchant.clone(),
@@ -186,9 +177,8 @@ impl StartPayment {
         let mut draft = Draft::new(order, self.because(order), now);
         draft.apply(answers, known);
         let status = draft.order.attempt(no).map(|attempt| attempt.status);
-        let not_found = answers
-            .iter()
-            .any(|answer| answer.attempt == no && matches!(answer.fact, PaymentFact::NotFound));
+        let not_found =
+            answers.iter().any(|answer| answer.attempt == no && matches!(answer.fact, PaymentFact::NotFound));
         match status {
             Some(AttemptStatus::Succeeded) => draft.commit(Then::Continue),
             Some(AttemptStatus::Failed | AttemptStatus::Closed) | None => self.begin(draft, amount),
@@ -197,11 +187,7 @@ impl StartPayment {
             }
             Some(AttemptStatus::Initiated | AttemptStatus::Processing | AttemptStatus::Unknown) => {
                 let outcome = StartOutcome::Refused(StartRefusal::Undecided);
-                if draft.changes() {
-                    draft.commit(Then::Done(outcome))
-                } else {
-                    Decision::Done(outcome)
-                }
+                if draft.changes() { draft.commit(Then::Done(outcome)) } else { Decision::Done(outcome) }
             }
         }
     }

@@ -1,0 +1,2 @@
+//! Boots the admin-api function.
+fn main() {}

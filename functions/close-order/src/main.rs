@@ -1,0 +1,2 @@
+//! Boots the close-order function.
+fn main() {}

@@ -1,0 +1,2 @@
+//! Boots the create-order function.
+fn main() {}

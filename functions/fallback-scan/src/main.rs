@@ -1,0 +1,2 @@
+//! Boots the fallback-scan function.
+fn main() {}

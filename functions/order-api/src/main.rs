@@ -1,0 +1,2 @@
+//! Boots the order-api function.
+fn main() {}

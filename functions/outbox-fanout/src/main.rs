@@ -1,0 +1,2 @@
+//! Boots the outbox-fanout function.
+fn main() {}

@@ -1,0 +1,2 @@
+//! Boots the payment-callback function.
+fn main() {}

@@ -1,0 +1,2 @@
+//! Boots the refund-payment function.
+fn main() {}

@@ -1,0 +1,2 @@
+//! Boots the settle-resources function.
+fn main() {}

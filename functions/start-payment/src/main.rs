@@ -1,0 +1,2 @@
+//! Boots the start-payment function.
+fn main() {}

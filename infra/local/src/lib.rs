@@ -1,0 +1,5 @@
+//! local
+
+pub mod clock;
+pub mod cloud;
+pub mod sim;

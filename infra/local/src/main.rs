@@ -1,0 +1,2 @@
+//! The local system.
+fn main() {}

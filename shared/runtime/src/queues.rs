@@ -1,0 +1,193 @@
+//! The queues: one method, which needs the one permission `sqs:SendMessage`.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::time::Duration;
+
+use aws_sdk_sqs::Client;
+use aws_sdk_sqs::error::SdkError;
+use aws_sdk_sqs::operation::send_message::SendMessageError;
+use expiry_core::limits;
+use expiry_core::time::seconds_rounded_up;
+
+/// A queue of DESIGN §7. Each has a dead-letter queue, `<name>-dlq`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum QueueName {
+    /// Wake-ups, retries, and attempts to ask about.
+    Close,
+    /// Stock to confirm or release.
+    StockRelease,
+    /// Coupons to use up or release.
+    CouponRelease,
+    /// Points to confirm or release.
+    PointsRelease,
+    /// Quotas to confirm or release, and open-order counters to lower.
+    QuotaRelease,
+    /// Refunds to submit or follow.
+    Refund,
+}
+
+impl QueueName {
+    /// Every queue.
+    pub const ALL: [QueueName; 6] = [
+        QueueName::Close,
+        QueueName::StockRelease,
+        QueueName::CouponRelease,
+        QueueName::PointsRelease,
+        QueueName::QuotaRelease,
+        QueueName::Refund,
+    ];
+
+    /// Its name in DESIGN §7, on `/_local/*` and as a metric dimension.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            QueueName::Close => "close",
+            QueueName::StockRelease => "stock-release",
+            QueueName::CouponRelease => "coupon-release",
+            QueueName::PointsRelease => "points-release",
+            QueueName::QuotaRelease => "quota-release",
+            QueueName::Refund => "refund",
+        }
+    }
+
+    /// The queue with this name.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<QueueName> {
+        QueueName::ALL.into_iter().find(|queue| queue.as_str() == name)
+    }
+
+    /// The environment variable that holds its URL.
+    #[must_use]
+    pub const fn url_variable(self) -> &'static str {
+        match self {
+            QueueName::Close => "CLOSE_QUEUE_URL",
+            QueueName::StockRelease => "STOCK_RELEASE_QUEUE_URL",
+            QueueName::CouponRelease => "COUPON_RELEASE_QUEUE_URL",
+            QueueName::PointsRelease => "POINTS_RELEASE_QUEUE_URL",
+            QueueName::QuotaRelease => "QUOTA_RELEASE_QUEUE_URL",
+            QueueName::Refund => "REFUND_QUEUE_URL",
+        }
+    }
+}
+
+impl fmt::Display for QueueName {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(self.as_str())
+    }
+}
+
+/// The URLs of the queues one function sends to; made by [`Config::queue_urls`](crate::config::Config::queue_urls).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct QueueUrls(BTreeMap<QueueName, String>);
+
+impl FromIterator<(QueueName, String)> for QueueUrls {
+    fn from_iter<I: IntoIterator<Item = (QueueName, String)>>(urls: I) -> QueueUrls {
+        QueueUrls(urls.into_iter().collect())
+    }
+}
+
+/// Why a message was not sent.
+#[derive(Debug, thiserror::Error)]
+pub enum SendError {
+    /// This function was not started with that queue's URL.
+    #[error("this function does not send to the queue {queue}")]
+    NotConfigured {
+        /// The queue.
+        queue: QueueName,
+    },
+    /// The queue did not confirm it. It may have been taken all the same: every message may be sent again.
+    #[error("no message was confirmed by the queue {queue}")]
+    Send {
+        /// The queue.
+        queue: QueueName,
+        /// What the SDK says.
+        #[source]
+        source: Box<SdkError<SendMessageError>>,
+    },
+}
+
+/// Sends to the queues of one function.
+#[derive(Clone, Debug)]
+pub struct Queues {
+    client: Client,
+    urls: QueueUrls,
+}
+
+impl Queues {
+    /// A sender to `urls`.
+    #[must_use]
+    pub fn new(client: Client, urls: QueueUrls) -> Queues {
+        Queues { client, urls }
+    }
+
+    /// Sends `body`, to be delivered no earlier than after `delay`.
+    ///
+    /// A delay is rounded up to whole seconds: early would be wrong, late by a second is not. More than
+    /// [`limits::QUEUE_DELAY`] is cut to it, because no queue waits longer: whoever waits that long sends itself on at its arrival
+    /// (DESIGN §5.1).
+    ///
+    /// # Errors
+    /// When the queue did not confirm the message, or this function has no such queue.
+    pub async fn send(&self, queue: QueueName, body: &str, delay: Duration) -> Result<(), SendError> {
+        let url = self.urls.0.get(&queue).ok_or(SendError::NotConfigured { queue })?;
+        let sent = self
+            .client
+            .send_message()
+            .queue_url(url)
+            .message_body(body)
+            .delay_seconds(delay_seconds(delay))
+            .send()
+            .await;
+        sent.map(|_| ()).map_err(|source| SendError::Send { queue, source: Box::new(source) })
+    }
+}
+
+fn delay_seconds(delay: Duration) -> i32 {
+    let seconds = seconds_rounded_up(delay.min(limits::QUEUE_DELAY));
+    i32::try_from(seconds).unwrap_or(i32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::logs::chain;
+    use crate::wire::Wire;
+
+    fn queues(wire: &Wire) -> Queues {
+        let client = Client::from_conf(wire.configure_sqs(aws_sdk_sqs::Config::builder()).build());
+        Queues::new(client, [(QueueName::Close, "https://sqs/close".to_owned())].into_iter().collect())
+    }
+
+    #[tokio::test]
+    async fn a_delay_is_rounded_up_to_whole_seconds_and_ends_at_fifteen_minutes() {
+        for (delay, seconds) in [(0, 0), (1, 1), (1_000, 1), (1_001, 2), (899_001, 900), (5_000_000, 900)] {
+            let wire = Wire::default();
+            wire.answer(200, r#"{"MessageId":"1","MD5OfMessageBody":"bogus"}"#);
+            let sent = queues(&wire).send(QueueName::Close, "{}", Duration::from_millis(delay)).await;
+            assert!(sent.is_ok(), "{sent:?}");
+            let body = wire.sent()[0].body.clone();
+            assert_eq!((&body["DelaySeconds"], &body["MessageBody"]), (&seconds.into(), &"{}".into()), "{delay}");
+            assert_eq!(body["QueueUrl"], "https://sqs/close");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_message_that_is_not_confirmed_is_an_error_with_its_cause() {
+        let wire = Wire::default();
+        wire.answer(400, r#"{"__type":"com.amazonaws.sqs#QueueDoesNotExist","message":"no such queue"}"#);
+        let error = queues(&wire).send(QueueName::Close, "{}", Duration::ZERO).await.expect_err("refused");
+        assert!(chain(&error).contains("no such queue"), "{}", chain(&error));
+        let error = queues(&wire).send(QueueName::Refund, "{}", Duration::ZERO).await.expect_err("no URL");
+        assert!(matches!(error, SendError::NotConfigured { queue: QueueName::Refund }));
+    }
+
+    #[test]
+    fn every_queue_has_one_name_and_one_variable() {
+        for queue in QueueName::ALL {
+            assert_eq!(QueueName::parse(queue.as_str()), Some(queue));
+            let variable = format!("{}_QUEUE_URL", queue.as_str().to_uppercase().replace('-', "_"));
+            assert_eq!(queue.url_variable(), variable);
+        }
+    }
+}
