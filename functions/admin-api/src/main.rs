@@ -1,2 +1,23 @@
-//! Boots the admin-api function.
-fn main() {}
+//! `/admin/*`.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use admin_api::AdminApi;
+use expiry_adjudication::{Context, Surroundings};
+use expiry_runtime::config::Config;
+use expiry_runtime::http::Request;
+use expiry_runtime::{boot, sdk};
+use lambda_runtime::LambdaEvent;
+
+fn main() -> ExitCode {
+    boot::run(async {
+        let config = Config::from_env()?;
+        let context = Context::new(&config, &sdk::load().await, Surroundings::in_lambda())?;
+        let function = Arc::new(AdminApi::new(Arc::new(context)));
+        Ok(move |event: LambdaEvent<Request>| {
+            let function = Arc::clone(&function);
+            async move { Ok::<_, boot::Failure>(function.handle(&event.payload).await) }
+        })
+    })
+}

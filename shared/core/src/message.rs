@@ -1,5 +1,7 @@
 //! What travels on the queues: names of orders and of work, never state (DESIGN §6). Whoever receives one reads the order.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 use crate::ids::OrderId;
@@ -48,6 +50,12 @@ impl Queue {
         }
     }
 
+    /// The queue with this name.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Queue> {
+        Queue::ALL.into_iter().find(|queue| queue.name() == name)
+    }
+
     /// The queue that carries `unit`; `None` for what only a person or a newer program can work on.
     #[must_use]
     pub const fn of(unit: &Unit) -> Option<Queue> {
@@ -60,6 +68,12 @@ impl Queue {
             Unit::Ask(_) => Some(Queue::Close),
             Unit::Anomaly(..) | Unit::Foreign(_) => None,
         }
+    }
+}
+
+impl fmt::Display for Queue {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(self.name())
     }
 }
 

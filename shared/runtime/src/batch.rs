@@ -9,6 +9,7 @@ use futures_util::{StreamExt, stream};
 use lambda_runtime::Diagnostic;
 
 use crate::logs::chain;
+use expiry_core::message::Message;
 
 /// Most messages of one batch that are handled at once: the largest batch a queue without a batching window delivers.
 pub const MESSAGES_AT_ONCE: usize = 10;
@@ -29,6 +30,19 @@ impl From<BatchFailed> for Diagnostic {
     fn from(error: BatchFailed) -> Diagnostic {
         Diagnostic { error_type: "BatchFailed".to_owned(), error_message: error.to_string() }
     }
+}
+
+/// Why a message is not one of ours. It fails until it is in the dead-letter queue, where a person finds it.
+#[derive(Debug, thiserror::Error)]
+#[error("the body is not a message of this system")]
+pub struct InvalidMessage(#[source] serde_json::Error);
+
+/// Reads the body of a queue message.
+///
+/// # Errors
+/// When it is not a message that this system sends.
+pub fn read_message(message: &SqsMessage) -> Result<Message, InvalidMessage> {
+    serde_json::from_str(message.body.as_deref().unwrap_or_default()).map_err(InvalidMessage)
 }
 
 /// Handles the messages of `event` side by side, at most [`MESSAGES_AT_ONCE`] at a time, so that a slow one holds up no other, and

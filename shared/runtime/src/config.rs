@@ -14,10 +14,9 @@ use expiry_core::ids::{ChannelId, MerchantId};
 
 pub use self::error::ConfigError;
 use self::read::Reader;
-use crate::queues::{QueueName, QueueUrls};
+use crate::queues::{QueueUrls, url_variable};
+use expiry_core::message::Queue;
 
-/// The name of the due index on the orders table (DESIGN §6).
-pub const DUE_INDEX: &str = "due";
 /// The channel of the local simulator, which is off unless `CHANNELS` names it.
 pub const SIM_CHANNEL: &str = "sim";
 /// Our merchant number at the simulator without `SIM_MERCHANT`.
@@ -51,7 +50,7 @@ pub struct Config {
     pub channels: Vec<ChannelId>,
     /// The simulator, if `CHANNELS` names it: a function refuses to start without its channels' secrets.
     pub sim: Option<SimConfig>,
-    queue_urls: BTreeMap<QueueName, String>,
+    queue_urls: BTreeMap<Queue, String>,
     scheduler: Option<SchedulerConfig>,
 }
 
@@ -133,10 +132,10 @@ impl Config {
     ///
     /// # Errors
     /// [`ConfigError::Missing`] for the first of `needed` that the environment does not name.
-    pub fn queue_urls(&self, needed: &[QueueName]) -> Result<QueueUrls, ConfigError> {
-        let url = |queue: &QueueName| match self.queue_urls.get(queue) {
+    pub fn queue_urls(&self, needed: &[Queue]) -> Result<QueueUrls, ConfigError> {
+        let url = |queue: &Queue| match self.queue_urls.get(queue) {
             Some(url) => Ok((*queue, url.clone())),
-            None => Err(ConfigError::Missing { variable: queue.url_variable() }),
+            None => Err(ConfigError::Missing { variable: url_variable(*queue) }),
         };
         needed.iter().map(url).collect()
     }
@@ -154,11 +153,11 @@ const SCHEDULE_GROUP: &str = "SCHEDULE_GROUP";
 const SCHEDULE_ROLE_ARN: &str = "SCHEDULE_ROLE_ARN";
 const CLOSE_QUEUE_ARN: &str = "CLOSE_QUEUE_ARN";
 
-fn queue_urls(read: &Reader<'_>) -> Result<BTreeMap<QueueName, String>, ConfigError> {
+fn queue_urls(read: &Reader<'_>) -> Result<BTreeMap<Queue, String>, ConfigError> {
     let mut urls = BTreeMap::new();
-    for queue in QueueName::ALL {
-        if read.is_set(queue.url_variable()) {
-            urls.insert(queue, read.url(queue.url_variable())?);
+    for queue in Queue::ALL {
+        if read.is_set(url_variable(queue)) {
+            urls.insert(queue, read.url(url_variable(queue))?);
         }
     }
     Ok(urls)
@@ -257,9 +256,9 @@ mod tests {
     fn a_function_that_needs_a_queue_or_the_scheduler_does_not_start_without() {
         let url = "https://sqs.eu-central-1.amazonaws.com/1/close";
         let config = config(&[("CLOSE_QUEUE_URL", url)]).expect("valid");
-        let missing = config.queue_urls(&[QueueName::Close, QueueName::Refund]).expect_err("no refund queue");
+        let missing = config.queue_urls(&[Queue::Close, Queue::Refund]).expect_err("no refund queue");
         assert_eq!(missing.to_string(), "REFUND_QUEUE_URL is not set");
-        assert!(config.queue_urls(&[QueueName::Close]).is_ok());
+        assert!(config.queue_urls(&[Queue::Close]).is_ok());
         assert_eq!(config.scheduler().expect_err("no scheduler").to_string(), "SCHEDULE_GROUP is not set");
         assert_eq!(refusal(&[("SCHEDULE_GROUP", "orders")]), "SCHEDULE_ROLE_ARN is not set");
     }

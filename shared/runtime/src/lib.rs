@@ -7,6 +7,7 @@ pub mod batch;
 pub mod boot;
 pub mod clock;
 pub mod config;
+pub mod document;
 pub mod http;
 pub mod ids;
 pub mod logs;

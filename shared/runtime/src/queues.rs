@@ -1,88 +1,34 @@
 //! The queues: one method, which needs the one permission `sqs:SendMessage`.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::time::Duration;
 
 use aws_sdk_sqs::Client;
 use aws_sdk_sqs::error::SdkError;
 use aws_sdk_sqs::operation::send_message::SendMessageError;
 use expiry_core::limits;
+use expiry_core::message::{Message, Queue};
 use expiry_core::time::seconds_rounded_up;
 
-/// A queue of DESIGN §7. Each has a dead-letter queue, `<name>-dlq`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum QueueName {
-    /// Wake-ups, retries, and attempts to ask about.
-    Close,
-    /// Stock to confirm or release.
-    StockRelease,
-    /// Coupons to use up or release.
-    CouponRelease,
-    /// Points to confirm or release.
-    PointsRelease,
-    /// Quotas to confirm or release, and open-order counters to lower.
-    QuotaRelease,
-    /// Refunds to submit or follow.
-    Refund,
-}
-
-impl QueueName {
-    /// Every queue.
-    pub const ALL: [QueueName; 6] = [
-        QueueName::Close,
-        QueueName::StockRelease,
-        QueueName::CouponRelease,
-        QueueName::PointsRelease,
-        QueueName::QuotaRelease,
-        QueueName::Refund,
-    ];
-
-    /// Its name in DESIGN §7, on `/_local/*` and as a metric dimension.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            QueueName::Close => "close",
-            QueueName::StockRelease => "stock-release",
-            QueueName::CouponRelease => "coupon-release",
-            QueueName::PointsRelease => "points-release",
-            QueueName::QuotaRelease => "quota-release",
-            QueueName::Refund => "refund",
-        }
-    }
-
-    /// The queue with this name.
-    #[must_use]
-    pub fn parse(name: &str) -> Option<QueueName> {
-        QueueName::ALL.into_iter().find(|queue| queue.as_str() == name)
-    }
-
-    /// The environment variable that holds its URL.
-    #[must_use]
-    pub const fn url_variable(self) -> &'static str {
-        match self {
-            QueueName::Close => "CLOSE_QUEUE_URL",
-            QueueName::StockRelease => "STOCK_RELEASE_QUEUE_URL",
-            QueueName::CouponRelease => "COUPON_RELEASE_QUEUE_URL",
-            QueueName::PointsRelease => "POINTS_RELEASE_QUEUE_URL",
-            QueueName::QuotaRelease => "QUOTA_RELEASE_QUEUE_URL",
-            QueueName::Refund => "REFUND_QUEUE_URL",
-        }
-    }
-}
-
-impl fmt::Display for QueueName {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(self.as_str())
+/// The environment variable that holds the URL of `queue`.
+#[must_use]
+pub const fn url_variable(queue: Queue) -> &'static str {
+    match queue {
+        Queue::Close => "CLOSE_QUEUE_URL",
+        Queue::StockRelease => "STOCK_RELEASE_QUEUE_URL",
+        Queue::CouponRelease => "COUPON_RELEASE_QUEUE_URL",
+        Queue::PointsRelease => "POINTS_RELEASE_QUEUE_URL",
+        Queue::QuotaRelease => "QUOTA_RELEASE_QUEUE_URL",
+        Queue::Refund => "REFUND_QUEUE_URL",
     }
 }
 
 /// The URLs of the queues one function sends to; made by [`Config::queue_urls`](crate::config::Config::queue_urls).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct QueueUrls(BTreeMap<QueueName, String>);
+pub struct QueueUrls(BTreeMap<Queue, String>);
 
-impl FromIterator<(QueueName, String)> for QueueUrls {
-    fn from_iter<I: IntoIterator<Item = (QueueName, String)>>(urls: I) -> QueueUrls {
+impl FromIterator<(Queue, String)> for QueueUrls {
+    fn from_iter<I: IntoIterator<Item = (Queue, String)>>(urls: I) -> QueueUrls {
         QueueUrls(urls.into_iter().collect())
     }
 }
@@ -94,13 +40,13 @@ pub enum SendError {
     #[error("this function does not send to the queue {queue}")]
     NotConfigured {
         /// The queue.
-        queue: QueueName,
+        queue: Queue,
     },
     /// The queue did not confirm it. It may have been taken all the same: every message may be sent again.
     #[error("no message was confirmed by the queue {queue}")]
     Send {
         /// The queue.
-        queue: QueueName,
+        queue: Queue,
         /// What the SDK says.
         #[source]
         source: Box<SdkError<SendMessageError>>,
@@ -121,6 +67,16 @@ impl Queues {
         Queues { client, urls }
     }
 
+    /// Sends `message`; see [`send`](Queues::send).
+    ///
+    /// # Errors
+    /// When the queue did not confirm the message, or this function has no such queue.
+    pub async fn send_message(&self, queue: Queue, message: &Message, delay: Duration) -> Result<(), SendError> {
+        // Plain data with text keys: it always has a JSON form.
+        let body = serde_json::to_string(message).unwrap_or_default();
+        self.send(queue, &body, delay).await
+    }
+
     /// Sends `body`, to be delivered no earlier than after `delay`.
     ///
     /// A delay is rounded up to whole seconds: early would be wrong, late by a second is not. More than
@@ -129,7 +85,7 @@ impl Queues {
     ///
     /// # Errors
     /// When the queue did not confirm the message, or this function has no such queue.
-    pub async fn send(&self, queue: QueueName, body: &str, delay: Duration) -> Result<(), SendError> {
+    pub async fn send(&self, queue: Queue, body: &str, delay: Duration) -> Result<(), SendError> {
         let url = self.urls.0.get(&queue).ok_or(SendError::NotConfigured { queue })?;
         let sent = self
             .client
@@ -156,7 +112,7 @@ mod tests {
 
     fn queues(wire: &Wire) -> Queues {
         let client = Client::from_conf(wire.configure_sqs(aws_sdk_sqs::Config::builder()).build());
-        Queues::new(client, [(QueueName::Close, "https://sqs/close".to_owned())].into_iter().collect())
+        Queues::new(client, [(Queue::Close, "https://sqs/close".to_owned())].into_iter().collect())
     }
 
     #[tokio::test]
@@ -164,7 +120,7 @@ mod tests {
         for (delay, seconds) in [(0, 0), (1, 1), (1_000, 1), (1_001, 2), (899_001, 900), (5_000_000, 900)] {
             let wire = Wire::default();
             wire.answer(200, r#"{"MessageId":"1","MD5OfMessageBody":"bogus"}"#);
-            let sent = queues(&wire).send(QueueName::Close, "{}", Duration::from_millis(delay)).await;
+            let sent = queues(&wire).send(Queue::Close, "{}", Duration::from_millis(delay)).await;
             assert!(sent.is_ok(), "{sent:?}");
             let body = wire.sent()[0].body.clone();
             assert_eq!((&body["DelaySeconds"], &body["MessageBody"]), (&seconds.into(), &"{}".into()), "{delay}");
@@ -176,18 +132,18 @@ mod tests {
     async fn a_message_that_is_not_confirmed_is_an_error_with_its_cause() {
         let wire = Wire::default();
         wire.answer(400, r#"{"__type":"com.amazonaws.sqs#QueueDoesNotExist","message":"no such queue"}"#);
-        let error = queues(&wire).send(QueueName::Close, "{}", Duration::ZERO).await.expect_err("refused");
+        let error = queues(&wire).send(Queue::Close, "{}", Duration::ZERO).await.expect_err("refused");
         assert!(chain(&error).contains("no such queue"), "{}", chain(&error));
-        let error = queues(&wire).send(QueueName::Refund, "{}", Duration::ZERO).await.expect_err("no URL");
-        assert!(matches!(error, SendError::NotConfigured { queue: QueueName::Refund }));
+        let error = queues(&wire).send(Queue::Refund, "{}", Duration::ZERO).await.expect_err("no URL");
+        assert!(matches!(error, SendError::NotConfigured { queue: Queue::Refund }));
     }
 
     #[test]
     fn every_queue_has_one_name_and_one_variable() {
-        for queue in QueueName::ALL {
-            assert_eq!(QueueName::parse(queue.as_str()), Some(queue));
-            let variable = format!("{}_QUEUE_URL", queue.as_str().to_uppercase().replace('-', "_"));
-            assert_eq!(queue.url_variable(), variable);
+        for queue in Queue::ALL {
+            assert_eq!(Queue::parse(queue.name()), Some(queue));
+            let variable = format!("{}_QUEUE_URL", queue.name().to_uppercase().replace('-', "_"));
+            assert_eq!(url_variable(queue), variable);
         }
     }
 }

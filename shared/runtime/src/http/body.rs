@@ -111,7 +111,8 @@ fn pointer(path: &Path) -> String {
 /// assert_eq!(order.lines[0].0.sku, "A");
 /// assert!(parse_json::<Order>(br#"{"lines": [["A"]]}"#).is_err());
 /// ```
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(serde::Serialize, Clone, Debug, Default, PartialEq, Eq)]
+#[serde(transparent)]
 pub struct Object<T>(pub T);
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {

@@ -1,0 +1,122 @@
+//! What a function that moves orders works with.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use aws_config::SdkConfig;
+use expiry_channels::sim::Sim;
+use expiry_channels::{ChannelClient, ChannelTransport, Channels, HttpTransport};
+use expiry_core::ids::{IdSource, WorkerId};
+use expiry_core::time::{Clock, Timestamp};
+use expiry_runtime::boot::StartError;
+use expiry_runtime::clock::SystemClock;
+use expiry_runtime::config::Config;
+use expiry_runtime::ids::SystemIds;
+use expiry_runtime::metrics::{Metric, Metrics};
+use expiry_runtime::skew::{SkewGuard, UntrustedClock};
+use expiry_store::{Store, Tables};
+
+/// What a function that moves orders works with: built once, when the function starts.
+#[derive(Debug)]
+pub struct Context {
+    /// The database.
+    pub store: Store,
+    /// The payment channels that are switched on.
+    pub channels: Channels,
+    /// The one clock.
+    pub clock: Arc<dyn Clock>,
+    /// What the database's answers say about that clock.
+    pub skew: SkewGuard,
+    /// The one source of identifiers.
+    pub ids: Arc<dyn IdSource>,
+    /// Where figures go.
+    pub metrics: Metrics,
+    /// How long a lease lasts.
+    pub lease: Duration,
+    /// How often the fallback scan runs.
+    pub scan_period: Duration,
+    /// How long one call of a channel may take.
+    pub channel_call: Duration,
+}
+
+/// What differs between the cloud and a simulation: time, identifiers, and the ways out.
+#[derive(Debug)]
+pub struct Surroundings {
+    /// The one clock.
+    pub clock: Arc<dyn Clock>,
+    /// The one source of identifiers.
+    pub ids: Arc<dyn IdSource>,
+    /// Where figures go.
+    pub metrics: Metrics,
+    /// The way to payment channels.
+    pub transport: Arc<dyn ChannelTransport>,
+}
+
+impl Surroundings {
+    /// Those of a Lambda function.
+    #[must_use]
+    pub fn in_lambda() -> Surroundings {
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        Surroundings {
+            metrics: Metrics::on_stdout(Arc::clone(&clock)),
+            clock,
+            ids: Arc::new(SystemIds),
+            transport: Arc::new(HttpTransport::new()),
+        }
+    }
+}
+
+impl Context {
+    /// Builds it from the environment's settings.
+    ///
+    /// # Errors
+    /// When a channel that is switched on is not known or not fully configured: the function then does not start.
+    pub fn new(config: &Config, sdk: &SdkConfig, surroundings: Surroundings) -> Result<Context, StartError> {
+        let Surroundings { clock, ids, metrics, transport } = surroundings;
+        let skew = SkewGuard::new(Arc::clone(&clock));
+        let database = aws_sdk_dynamodb::config::Builder::from(sdk).interceptor(skew.interceptor()).build();
+        let tables = Tables { orders: config.orders_table.clone(), resources: config.resources_table.clone() };
+        let store = Store::new(aws_sdk_dynamodb::Client::from_conf(database), tables, Arc::clone(&ids));
+        let mut clients = Vec::new();
+        for channel in &config.channels {
+            let sim = config.sim.as_ref().filter(|_| channel.as_str() == expiry_channels::sim::CHANNEL);
+            let sim = sim.ok_or_else(|| format!("CHANNELS names {channel}, which this program does not know"))?;
+            let codec = Sim::new(&sim.url, sim.secret.expose())?;
+            clients.push(ChannelClient::new(
+                Arc::new(codec),
+                Arc::clone(&transport),
+                Arc::clone(&clock),
+                config.channel_call,
+            ));
+        }
+        Ok(Context {
+            store,
+            channels: clients.into_iter().collect(),
+            clock,
+            skew,
+            ids,
+            metrics,
+            lease: config.lease,
+            scan_period: config.scan_period,
+            channel_call: config.channel_call,
+        })
+    }
+
+    /// The time that may be decided by.
+    ///
+    /// # Errors
+    /// When the clock is too far from the database's, or nothing was read lately that tells (DESIGN §5, Time).
+    pub fn trusted_now(&self) -> Result<Timestamp, UntrustedClock> {
+        let now = self.skew.trusted_now();
+        if let Err(UntrustedClock::Skewed { .. }) = now {
+            self.metrics.count(Metric::ClockSkew, 1, &[]);
+        }
+        now
+    }
+
+    /// A name for one run of one function: the owner of its leases.
+    #[must_use]
+    pub fn worker(&self) -> WorkerId {
+        WorkerId::from_bits(self.ids.unique())
+    }
+}
