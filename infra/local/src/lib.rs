@@ -1,5 +1,17 @@
-//! local
+//! The local system: one process that needs nothing but cargo (DESIGN §9).
+//!
+//! Two parts kept apart: a **cloud** ([`cloud`]: DynamoDB, its streams, SQS and Scheduler behind the real AWS SDK) and **drivers**
+//! ([`drivers`]) that do what AWS does between its services, written over SDK clients and the real handlers of the functions.
 
 pub mod clock;
 pub mod cloud;
+pub mod drivers;
+pub mod figures;
+pub mod functions;
+pub mod server;
+pub mod settings;
 pub mod sim;
+pub mod system;
+
+pub use settings::{Settings, SettingsError};
+pub use system::{StartError, System};

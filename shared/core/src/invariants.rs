@@ -33,7 +33,7 @@ pub fn breaches(order: &Order) -> Vec<Breach> {
     for (key, _, status) in holds {
         match status {
             HoldStatus::Released if order.status == OrderStatus::Paid => {
-                breach("I4", format!("{key} is released on a PAID order"));
+                breach("I4", format!("{key} is released on an order that is not CLOSED"));
             }
             HoldStatus::Released if order.status != OrderStatus::Closed => {
                 breach("I3", format!("{key} is released on an order that is not CLOSED"));
@@ -45,13 +45,22 @@ pub fn breaches(order: &Order) -> Vec<Breach> {
         }
     }
     if let Some(coupon) = &order.coupon {
-        let fits = match coupon.status {
-            CouponStatus::Locked => true,
-            CouponStatus::Used => order.status == OrderStatus::Paid,
-            CouponStatus::Available | CouponStatus::Expired | CouponStatus::Void => order.status == OrderStatus::Closed,
-        };
-        if !fits {
-            breach("I4", format!("coupon {} is {} on {}", coupon.id, coupon.status.name(), order.status.name()));
+        let held = || format!("coupon {} is {}", coupon.id, coupon.status.name());
+        match coupon.status {
+            CouponStatus::Used if order.status != OrderStatus::Paid => {
+                breach("I4", format!("{} on an order that is not PAID", held()));
+            }
+            CouponStatus::Available | CouponStatus::Expired | CouponStatus::Void
+                if order.status != OrderStatus::Closed =>
+            {
+                let invariant = if order.status == OrderStatus::Paid { "I4" } else { "I3" };
+                breach(invariant, format!("{} on an order that is not CLOSED", held()));
+            }
+            CouponStatus::Locked
+            | CouponStatus::Used
+            | CouponStatus::Available
+            | CouponStatus::Expired
+            | CouponStatus::Void => {}
         }
     }
     if order.status == OrderStatus::Paid && order.counted() < order.payable {
@@ -114,6 +123,13 @@ pub fn transition_breaches(before: &Order, after: &Order) -> Vec<Breach> {
     {
         breach("I1", format!("CLOSING became {}", after.status.name()));
     }
+    let nobody_to_ask = before.status == OrderStatus::PendingPayment && after.attempts.is_empty();
+    if after.status == OrderStatus::Closed
+        && matches!(before.status, OrderStatus::PendingPayment | OrderStatus::Paying)
+        && !nobody_to_ask
+    {
+        breach("I3", format!("{} became CLOSED though an attempt was written", before.status.name()));
+    }
     let decreased = match (before.expire_at, after.expire_at) {
         (Some(was), Some(is)) => is < was,
         (None, None) => false,
@@ -128,6 +144,12 @@ pub fn transition_breaches(before: &Order, after: &Order) -> Vec<Breach> {
                 breach("I6", format!("{key} left {} again", was.name()));
             }
         }
+    }
+    if let (Some(was), Some(is)) = (&before.coupon, &after.coupon)
+        && was.status != CouponStatus::Locked
+        && was.status != is.status
+    {
+        breach("I6", format!("coupon {} left {} again", was.id, was.status.name()));
     }
     for ((no, was), is) in before.numbered_attempts().zip(&after.attempts) {
         if was.receipt.is_some() && was.receipt != is.receipt {
@@ -144,11 +166,12 @@ pub fn transition_breaches(before: &Order, after: &Order) -> Vec<Breach> {
     found
 }
 
-/// What a change breaks that was not broken before: a damaged order may still be written, but never damaged further.
+/// What a change breaks that was not broken before: a damaged order may still be written, but never damaged further. The same damage
+/// may offend another invariant once the status has changed (I3 becomes I4), so it is told by what it is.
 #[must_use]
 pub(crate) fn new_breaches(before: &Order, after: &Order) -> Vec<Breach> {
     let old = breaches(before);
     let mut found = transition_breaches(before, after);
-    found.extend(breaches(after).into_iter().filter(|breach| !old.contains(breach)));
+    found.extend(breaches(after).into_iter().filter(|breach| !old.iter().any(|old| old.what == breach.what)));
     found
 }

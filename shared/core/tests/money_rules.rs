@@ -153,8 +153,10 @@ fn a_leg_told_while_closing_leaves_the_order_closing() {
 #[test]
 fn the_legs_add_up_to_paid() {
     for by in BOTH {
-        let order =
-            order().attempt(attempt().amount(4_000).succeeded(Standing::Counted)).attempt(attempt().amount(6_000)).build();
+        let order = order()
+            .attempt(attempt().amount(4_000).succeeded(Standing::Counted))
+            .attempt(attempt().amount(6_000))
+            .build();
         let run = told(&order, by, 2, &success(&order, 2));
         assert_eq!((run.order.status, run.order.paid_amount()), (OrderStatus::Paid, amount(PAYABLE)), "{by:?}");
         assert!(run.order.attempts.iter().all(|attempt| attempt.refund.is_none()));

@@ -1,1 +1,10 @@
-//! acceptance
+//! Scenes for the acceptance tests: a shop on the local system, spoken to by its HTTP surface, with the real handlers, the real SDK
+//! and the embedded cloud below.
+
+mod answer;
+mod order;
+mod shop;
+
+pub use answer::Answer;
+pub use order::{OrderBody, order};
+pub use shop::{Shop, ShopBuilder, WINDOW, shop};

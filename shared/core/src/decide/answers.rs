@@ -1,7 +1,7 @@
 //! What answers of channels do to the attempts they are about: the fact table of CHANNELS §1 and rule NF.
 
 use crate::attempt::{Attempt, AttemptStatus};
-use crate::decide::money::{Comparison, compare};
+use crate::decide::money::{Comparison, compare, taken_within};
 use crate::decide::{Draft, Knowledge};
 use crate::fact::{Asked, AttemptAnswers, Cause, CloseOutcome, PaymentFact, Success};
 use crate::ids::AttemptNo;
@@ -102,7 +102,7 @@ impl Draft<'_> {
                 return;
             }
         };
-        if known.taken(self.before(), no) {
+        if known.taken(self.before(), no) || taken_within(&self.order, no, success) {
             self.signals.push(Signal::TransactionTaken(no));
             self.doubt(no, "its transaction belongs to another order or attempt", undecided);
             undecided.needs_person = true;

@@ -44,6 +44,17 @@ pub(crate) fn compare(order: &Order, no: AttemptNo, success: &Success) -> Option
     })
 }
 
+/// Whether the money of `success` is recorded for another attempt of this very order: then it cannot be attempt `no`'s, and its row
+/// could not stand in one transaction twice.
+pub(crate) fn taken_within(order: &Order, no: AttemptNo, success: &Success) -> bool {
+    let channel = order.attempt(no).map(|attempt| &attempt.channel);
+    order.numbered_attempts().any(|(other, attempt)| {
+        other != no
+            && Some(&attempt.channel) == channel
+            && attempt.receipt.as_ref().is_some_and(|receipt| receipt.transaction == success.transaction)
+    })
+}
+
 /// What a success did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Received {

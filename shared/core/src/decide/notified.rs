@@ -2,7 +2,7 @@
 //! anything else is a hint: an unsettled attempt becomes UNKNOWN and is asked.
 
 use crate::attempt::AttemptStatus;
-use crate::decide::money::{Comparison, Received, compare};
+use crate::decide::money::{Comparison, Received, compare, taken_within};
 use crate::decide::{Command, Decision, Draft, Knowledge, Then};
 use crate::evidence::{Actor, Because, DecidingFact, Trigger};
 use crate::fact::{Notification, PaymentFact, Success};
@@ -74,7 +74,8 @@ impl Command for Notified {
         };
         let mismatch = match compare(order, no, success) {
             Some(Comparison::Ours) => return self.money(order, no, success, known, now),
-            Some(Comparison::OtherNumber) | None => return refused(NotificationRefusal::UnknownAttempt),
+            None => return refused(NotificationRefusal::UnknownAttempt),
+            Some(Comparison::OtherNumber) => NotificationRefusal::UnknownAttempt,
             Some(Comparison::OtherMerchant) => NotificationRefusal::OtherMerchant,
             Some(Comparison::OtherCurrency) => NotificationRefusal::OtherCurrency,
             Some(Comparison::OtherAmount) => NotificationRefusal::OtherAmount,
@@ -101,7 +102,7 @@ impl Notified {
         known: &Knowledge,
         now: Timestamp,
     ) -> Decision<NotifiedOutcome> {
-        if known.taken(order, no) {
+        if known.taken(order, no) || taken_within(order, no, success) {
             return Decision::Done(NotifiedOutcome::Refused(NotificationRefusal::TransactionTaken));
         }
         let mut draft = Draft::new(order, self.because(), now);

@@ -54,7 +54,9 @@ impl Command for PlaceAnswered {
                 if placed.reference.is_some() {
                     attempt.reference.clone_from(&placed.reference);
                 }
-                attempt.channel_expiry = placed.expires_at.filter(|own| *own != attempt.asked_expiry);
+                // Rule NF counts from the last moment at which any credential of it may be good: an expiry is never moved ahead.
+                let own = placed.expires_at.filter(|own| *own != attempt.asked_expiry);
+                attempt.channel_expiry = attempt.channel_expiry.max(own);
                 match attempt.status {
                     AttemptStatus::Initiated => attempt.status = AttemptStatus::Processing,
                     AttemptStatus::Processing | AttemptStatus::Unknown | AttemptStatus::Succeeded => {}

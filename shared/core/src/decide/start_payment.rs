@@ -75,8 +75,13 @@ impl Command for StartPayment {
         let Some((no, attempt)) = order.unsettled_attempts().last() else {
             return self.begin(Draft::new(order, self.because(order), now), amount);
         };
-        if self.resumes(attempt, amount, now) {
+        // The second write hands out the credential of the newest attempt only, so no other is worth resuming.
+        let newest = no.index() + 1 == order.attempts.len();
+        if newest && self.resumes(attempt, amount, now) {
             return self.resume(order, no, now);
+        }
+        if order.attempts.len() >= limits::ATTEMPTS {
+            return refused(StartRefusal::TooMany);
         }
         match known.payments(order) {
             None => Decision::Ask(Question::Payments(vec![(no, Sequence::QueryCloseQuery)])),

@@ -2,9 +2,7 @@
 
 use expiry_core::decide::notified::Notified;
 use expiry_core::decide::{Answer, Question, Sequence};
-use expiry_core::fact::{
-    Asked, AttemptAnswers, Cause, CloseOutcome, Notification, PaymentFact, RefundFact, Success,
-};
+use expiry_core::fact::{Asked, AttemptAnswers, Cause, CloseOutcome, Notification, PaymentFact, RefundFact, Success};
 use expiry_core::ids::{NotifyId, TransactionId};
 use expiry_core::money::Amount;
 use expiry_core::order::Order;

@@ -5,9 +5,7 @@ use expiry_core::closing::{AskTask, CloseReason, CloseTask, CloseTrigger, Turn};
 use expiry_core::decide::create::{NewLine, NewOrder, create};
 use expiry_core::evidence::{Actor, Evidence};
 use expiry_core::expiry_rule::{ExpiryRules, RuleDefinition};
-use expiry_core::ids::{
-    ActivityId, Batch, CouponId, Method, OrderId, RuleId, Sku, TransactionId, UserId, Warehouse,
-};
+use expiry_core::ids::{ActivityId, Batch, CouponId, Method, OrderId, RuleId, Sku, TransactionId, UserId, Warehouse};
 use expiry_core::initiator::Initiator;
 use expiry_core::invariants::breaches;
 use expiry_core::money::Money;
