@@ -1,13 +1,16 @@
 //! What people of the shop see and do (DESIGN §8): every route needs a role, every action leaves who, when, why, before and after,
 //! and none of them sets a status by hand.
 
-mod orders;
+mod actions;
+mod case_file;
+mod lists;
+mod overview;
 mod resources;
 
 use std::sync::Arc;
 
 use expiry_adjudication::Context;
-use expiry_core::ids::OperatorId;
+use expiry_core::ids::{OperatorId, OrderId};
 use expiry_core::limits;
 use expiry_runtime::http::{Caller, Request, Response, Role, method, problem_response, segments};
 use expiry_runtime::problem::{Code, Problem};
@@ -39,14 +42,25 @@ impl AdminApi {
             return Err(Problem::new(Code::NotFound));
         };
         match (method(request), path) {
+            ("GET", ["overview"]) => self.overview().await,
+            ("GET", ["findings"]) => self.findings(request).await,
+            ("GET", ["orders"]) => self.orders(request).await,
+            ("GET", ["refunds"]) => self.refunds(request).await,
             ("GET", ["orders", id]) => self.case_file(id).await,
             ("POST", ["orders", id, "check"]) => self.check(id, request, operator(&caller)?).await,
+            ("POST", ["orders", id, "resettle"]) => self.resettle(id, request, operator(&caller)?).await,
+            ("POST", ["orders", id, "extend"]) => self.extend(id, request, operator(&caller)?).await,
+            ("POST", ["refunds", no, "retry"]) => self.retry_refund(no, request, operator(&caller)?).await,
             ("GET", ["stock" | "coupons" | "points" | "quotas", key @ ..]) => self.resource(path[0], key).await,
             ("PUT", ["stock" | "coupons" | "points" | "quotas", key @ ..]) => {
                 self.edit_resource(path[0], key, request, operator(&caller)?).await
             }
-            (_, ["orders", _]) => Err(Problem::method_not_allowed("GET")),
-            (_, ["orders", _, "check"]) => Err(Problem::method_not_allowed("POST")),
+            (_, ["overview" | "findings" | "orders" | "refunds"] | ["orders", _]) => {
+                Err(Problem::method_not_allowed("GET"))
+            }
+            (_, ["orders", _, "check" | "resettle" | "extend"] | ["refunds", _, "retry"]) => {
+                Err(Problem::method_not_allowed("POST"))
+            }
             (_, ["stock", _, _, _] | ["coupons" | "points" | "quotas", _]) => {
                 Err(Problem::method_not_allowed("GET, PUT"))
             }
@@ -57,6 +71,10 @@ impl AdminApi {
 
 fn operator(caller: &Caller) -> Result<&OperatorId, Problem> {
     caller.require(Role::Operator)
+}
+
+fn order_id(text: &str) -> Result<OrderId, Problem> {
+    OrderId::parse(text).map_err(|_| Problem::new(Code::OrderNotFound))
 }
 
 /// A person's reason: required where something is done to an order.

@@ -78,7 +78,7 @@ impl SettleResources {
         };
         match self.context.run(order_id, &Settle { unit: unit.clone() }).await {
             Ok(ran) => match ran.outcome {
-                SettleOutcome::Settled | SettleOutcome::NothingToDo => Ok(()),
+                SettleOutcome::Settled | SettleOutcome::NothingToDo | SettleOutcome::StillAside => Ok(()),
                 SettleOutcome::NotTerminal => Err(SettleError::NotTerminal(order_id.clone())),
             },
             Err(error) if error.is_contention() => {

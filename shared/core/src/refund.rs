@@ -49,6 +49,8 @@ pub struct Refund {
     pub k: u8,
     /// Where it stands.
     pub status: RefundStatus,
+    /// Whether its present number was ever sent: then the channel is asked about that number before anything else.
+    pub sent: bool,
     /// How often it was worked on.
     pub tries: u16,
     /// Whose turn it is, and when the next one is.
@@ -61,6 +63,14 @@ impl Refund {
     /// A refund that is owed and that nobody has worked on.
     #[must_use]
     pub fn owed(money: Money) -> Refund {
-        Refund { money, k: 1, status: RefundStatus::Pending, tries: 0, turn: Turn::default(), last_error: None }
+        Refund {
+            money,
+            k: 1,
+            status: RefundStatus::Pending,
+            sent: false,
+            tries: 0,
+            turn: Turn::default(),
+            last_error: None,
+        }
     }
 }

@@ -6,6 +6,7 @@ use expiry_core::attempt::{AttemptStatus, Standing};
 use expiry_core::decide::close::CloseOutcome;
 use expiry_core::decide::notified::{NotificationRefusal, NotifiedOutcome, signal_without_commit};
 use expiry_core::fact::{PaymentFact, Success};
+use expiry_core::ids::AttemptNo;
 use expiry_core::money::{Amount, Money};
 use expiry_core::order::{Order, OrderStatus};
 use expiry_core::pending::Unit;
@@ -17,8 +18,6 @@ use scene::*;
 
 const REFUND_1: Unit = Unit::Refund(AttemptNo::FIRST);
 const ASK_1: Unit = Unit::Ask(AttemptNo::FIRST);
-
-use expiry_core::ids::AttemptNo;
 
 /// How a success becomes known.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -36,8 +35,8 @@ fn told(order: &Order, told: Told, number: u64, success: &Success) -> Run<String
 
 fn told_in(order: &Order, told: Told, number: u64, success: &Success, world: World) -> Run<String> {
     fn text<O: std::fmt::Debug>(run: Run<O>) -> Run<String> {
-        let Run { order, outcome, signals, rows, asked, commits } = run;
-        Run { order, outcome: format!("{outcome:?}"), signals, rows, asked, commits }
+        let Run { order, outcome, signals, rows, asked, commits, path } = run;
+        Run { order, outcome: format!("{outcome:?}"), signals, rows, asked, commits, path }
     }
     match (told, order.status) {
         (Told::ByCallback, _) => text(run(order, &callback_of(order, number, success.clone()), &world, in_time())),
@@ -471,7 +470,7 @@ fn several_successes_of_one_adjudication_apply_in_attempt_order() {
     assert_eq!(run.outcome, CloseOutcome::Paid);
     let standings: Vec<_> = (1..=3).map(|number| standing(&run.order, number)).collect();
     assert_eq!(standings, [Some(Standing::Counted), Some(Standing::Surplus), Some(Standing::Surplus)]);
-    assert_eq!((refund_of(&run.order, 2), refund_of(&run.order, 3)).0, Some(&Refund::owed(euros(PAYABLE))));
+    assert_eq!(refund_of(&run.order, 2), Some(&Refund::owed(euros(PAYABLE))));
     assert_eq!(refund_of(&run.order, 3), Some(&Refund::owed(euros(PAYABLE))));
     assert_eq!(run.signals, [Signal::SurplusPayment(no(2)), Signal::SurplusPayment(no(3))]);
     assert_eq!(transactions(&run.rows), 3);

@@ -1,9 +1,11 @@
 //! A shop on the local system.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use bytes::Bytes;
+use expiry_core::time::{Clock, Timestamp};
 use http::{Method, Request};
 use local::clock::MovableClock;
 use local::system::Parts;
@@ -24,6 +26,7 @@ pub struct ShopBuilder {
     stock: Vec<(String, u64)>,
     clock: Option<MovableClock>,
     seed: u64,
+    data: Option<PathBuf>,
 }
 
 /// A shop with nothing in stock and the default settings.
@@ -54,6 +57,19 @@ impl ShopBuilder {
         self
     }
 
+    /// On a clock that stands at a whole second until it is moved.
+    #[must_use]
+    pub fn with_time_standing_still(self) -> ShopBuilder {
+        self.on(MovableClock::paused(Timestamp::EPOCH.plus(Duration::from_secs(1_800_000_000))))
+    }
+
+    /// With a folder in which the database outlives the shop.
+    #[must_use]
+    pub fn with_data(mut self, folder: impl Into<PathBuf>) -> ShopBuilder {
+        self.data = Some(folder.into());
+        self
+    }
+
     /// With another seed for what chance decides.
     #[must_use]
     pub fn with_seed(mut self, seed: u64) -> ShopBuilder {
@@ -69,6 +85,7 @@ impl ShopBuilder {
         let environment = self.environment;
         let mut settings = Settings::from_lookup(&|name| environment.get(name).cloned()).expect("valid settings");
         settings.seed = self.seed;
+        settings.data = self.data;
         let parts = Parts { clock: self.clock.unwrap_or_else(MovableClock::running), ..Parts::default() };
         let system = System::start(&settings, parts).await.expect("the local system starts");
         let shop = Shop { system };
@@ -147,6 +164,17 @@ impl Shop {
     /// `POST /orders/{id}/payments` by the channel `sim`.
     pub async fn pay(&self, id: &str) -> Answer {
         self.call("POST", &format!("/orders/{id}/payments"), json!({"channel": "sim"})).await
+    }
+
+    /// `POST /orders/{id}/payments` by the channel `sim`, with further fields of the body.
+    pub async fn pay_with(&self, id: &str, mut body: Value) -> Answer {
+        body["channel"] = "sim".into();
+        self.call("POST", &format!("/orders/{id}/payments"), body).await
+    }
+
+    /// The `out_trade_no` of a payment started with further fields of the body.
+    pub async fn paying_with(&self, id: &str, body: Value) -> String {
+        self.pay_with(id, body).await.expect(201).text("out_trade_no").to_owned()
     }
 
     /// The `out_trade_no` of a started payment.
@@ -246,5 +274,29 @@ impl Shop {
     #[must_use]
     pub fn metric(&self, name: &str) -> u64 {
         self.system.figures.sum(name)
+    }
+
+    /// How often a callback was refused for `reason`.
+    #[must_use]
+    pub fn refused_callbacks(&self, reason: &str) -> u64 {
+        let name = format!("CallbackRefused{{channel=sim,reason={reason}}}");
+        self.system.figures.all().get(&name).map_or(0, |figure| figure.sum)
+    }
+
+    /// The order's timeline of `GET /admin/orders/{id}`: its entries of `kind`.
+    pub async fn timeline(&self, id: &str, kind: &str) -> Vec<Value> {
+        let file = self.admin("GET", &format!("/orders/{id}"), Value::Null).await.expect(200).body;
+        let entries = file["timeline"].as_array().cloned().unwrap_or_default();
+        entries.into_iter().filter(|entry| entry["kind"] == kind).collect()
+    }
+
+    /// The names of today's findings about the order, in the order in which they were found.
+    ///
+    /// # Panics
+    /// When they cannot be read.
+    pub async fn findings(&self, id: &str) -> Vec<String> {
+        let today = self.system.clock.now().to_string();
+        let found = self.system.functions.context.store.findings(&today[..10]).await.expect("readable findings");
+        found.into_iter().filter(|finding| finding.order.to_string() == id).map(|finding| finding.name).collect()
     }
 }

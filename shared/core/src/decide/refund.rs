@@ -78,12 +78,19 @@ impl Command for WorkRefund {
         match (refund.status, known.refund(order)) {
             (RefundStatus::Succeeded, _) => Decision::Done(RefundOutcome::NothingToDo),
             (RefundStatus::Failed, _) => Decision::Done(RefundOutcome::Failed),
-            (RefundStatus::Pending, _) => self.verify(order, refund, known, now),
+            (RefundStatus::Pending | RefundStatus::Submitted, _) if !refund.sent => {
+                self.verify(order, refund, known, now)
+            }
             (RefundStatus::Submitted, None) if is_ours => Decision::Ask(Question::SubmitRefund(self.attempt)),
-            (RefundStatus::Submitted, None) => Decision::Ask(Question::RefundStatus(self.attempt)),
+            // A number that was sent once is asked about before anything else.
+            (RefundStatus::Pending | RefundStatus::Submitted, None) => {
+                Decision::Ask(Question::RefundStatus(self.attempt))
+            }
             // It never arrived: the same number again, after the money was verified again.
-            (RefundStatus::Submitted, Some(RefundFact::NotFound)) if !is_ours => self.verify(order, refund, known, now),
-            (RefundStatus::Submitted, Some(fact)) => self.record(order, fact, now),
+            (RefundStatus::Pending | RefundStatus::Submitted, Some(RefundFact::NotFound)) if !is_ours => {
+                self.verify(order, refund, known, now)
+            }
+            (RefundStatus::Pending | RefundStatus::Submitted, Some(fact)) => self.record(order, fact, now),
         }
     }
 }
@@ -126,7 +133,7 @@ impl WorkRefund {
                 draft.signals.push(Signal::RefundedElsewhere(self.attempt));
                 self.succeed(draft, Some(Cause::new("given back at the channel by somebody else")))
             }
-            Some(left) if refund.status == RefundStatus::Pending => {
+            Some(left) if !refund.sent => {
                 draft.signals.push(Signal::RefundedElsewhere(self.attempt));
                 self.submit(draft, Money { amount: left, ..refund.money }, now)
             }
@@ -140,6 +147,7 @@ impl WorkRefund {
         if let Some(refund) = self.refund_of(&mut draft) {
             refund.money = money;
             refund.status = RefundStatus::Submitted;
+            refund.sent = true;
             refund.tries = refund.tries.saturating_add(1);
             refund.turn = Turn::leased(self.worker.clone(), now.plus(self.lease));
         }
@@ -163,6 +171,7 @@ impl WorkRefund {
             RefundFact::Closed(cause) => {
                 let numbers_left = self.refund_of(&mut draft).is_some_and(|refund| {
                     refund.k = refund.k.saturating_add(1);
+                    refund.sent = false;
                     refund.k <= limits::REFUND_NUMBERS
                 });
                 if numbers_left {

@@ -21,6 +21,8 @@ pub struct Settle {
 pub enum SettleOutcome {
     /// It is final now.
     Settled,
+    /// An entry that was set aside still is not what the order says.
+    StillAside,
     /// It was final before, or is nothing to settle.
     NothingToDo,
     /// The order is not terminal: nothing may be settled (I3, I4).
@@ -54,18 +56,30 @@ impl Command for Settle {
         draft.order.pending.remove(&self.unit);
         match &self.unit {
             Unit::Settle(ResourceKind::Coupon) => return settle_coupon(draft, direction, known),
-            Unit::Settle(kind) => settle_counters(&mut draft, *kind, direction, known),
+            Unit::Settle(kind) => settle_counters(&mut draft, *kind, None, direction, known),
             Unit::Cap => uncount(&mut draft, known),
-            Unit::Refund(_) | Unit::Ask(_) | Unit::Anomaly(..) | Unit::Foreign(_) => {
+            Unit::Anomaly(ResourceKind::Coupon, _) => return settle_coupon(draft, direction, known),
+            Unit::Anomaly(kind, key) => settle_counters(&mut draft, *kind, Some(key), direction, known),
+            Unit::Refund(_) | Unit::Ask(_) | Unit::Foreign(_) => {
                 return Decision::Done(SettleOutcome::NothingToDo);
             }
+        }
+        if draft.order.pending.contains(&self.unit) {
+            return Decision::Done(SettleOutcome::StillAside);
         }
         draft.commit(Then::Done(SettleOutcome::Settled))
     }
 }
 
-/// One transaction for all entries of a kind. An entry whose counter does not hold it is set aside as an anomaly; the rest commits.
-fn settle_counters(draft: &mut Draft<'_>, kind: ResourceKind, direction: Direction, known: &Knowledge) {
+/// One transaction for all entries of a kind, or for the one that was set aside. An entry whose counter does not hold it is set aside
+/// as an anomaly; the rest commits.
+fn settle_counters(
+    draft: &mut Draft<'_>,
+    kind: ResourceKind,
+    only: Option<&str>,
+    direction: Direction,
+    known: &Knowledge,
+) {
     let before = draft.before();
     let refused: Vec<&CounterKey> = known
         .refusals(before)
@@ -76,6 +90,9 @@ fn settle_counters(draft: &mut Draft<'_>, kind: ResourceKind, direction: Directi
         })
         .collect();
     for (key, quantity, hold) in before.counter_holds(kind) {
+        if only.is_some_and(|only| only != key.to_string()) {
+            continue;
+        }
         if hold != HoldStatus::Reserved {
             // It left RESERVED once, and once only (I6).
             draft.signals.push(Signal::ReservationAnomaly(format!("{}:{key} is {}", kind.name(), hold.name())));
@@ -112,7 +129,7 @@ fn settle_coupon(mut draft: Draft<'_>, direction: Direction, known: &Knowledge) 
     };
     let Some(terms) = terms.filter(|terms| holds(terms, before)) else {
         set_aside(&mut draft, ResourceKind::Coupon, hold.id.to_string());
-        return draft.commit(settled);
+        return if draft.changes() { draft.commit(settled) } else { Decision::Done(SettleOutcome::StillAside) };
     };
     let (status, reason, change) = match direction {
         Direction::Confirm => (CouponStatus::Used, None, CouponChange::Use),

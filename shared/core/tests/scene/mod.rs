@@ -2,7 +2,7 @@
 //! told to, and a run that decides, asks and commits like the real one. Every commit that passes here is checked against the rules of
 //! every commit (I1, I3, I4, I9, I11, I12, I13), so that no test has to say so.
 
-#![allow(dead_code, reason = "each test file plays on a part of the scene")]
+#![allow(dead_code, unused_imports, reason = "each test file plays on a part of the scene")]
 
 mod channel;
 mod orders;

@@ -148,6 +148,14 @@ impl OrderScene {
         self = self.moved(OrderStatus::Closed, "wake");
         self.0.closed_at = Some(due());
         self.0.close_reason = Some(CloseReason::Expired);
+        let counted = |(no, attempt): (AttemptNo, &Attempt)| attempt.counted().map(|_| no);
+        for no in self.0.numbered_attempts().filter_map(counted).collect::<Vec<_>>() {
+            let attempt = &mut self.0.attempts[no.index()];
+            if let (Some(receipt), None) = (&attempt.receipt, &attempt.refund) {
+                attempt.refund = Some(Refund::owed(receipt.paid));
+                self.0.pending.insert(Unit::Refund(no));
+            }
+        }
         self.ended()
     }
 

@@ -196,6 +196,7 @@ fn decode_refund(reader: &Reader<'_>, currency: Currency) -> Result<Refund, Deco
         },
         k: reader.small(refund::K)?.unwrap_or(1),
         status: required!(reader, refund::STATUS, reader.code(refund::STATUS, RefundStatus::from_code)?),
+        sent: reader.boolean(refund::SENT)?,
         tries: reader.small(refund::TRIES)?.unwrap_or(0),
         turn: decode_turn(reader, refund::NEXT, refund::OWNER)?,
         last_error: decode_error(reader, refund::ERROR)?,

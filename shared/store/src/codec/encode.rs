@@ -193,6 +193,7 @@ fn encode_refund(order: &Order, value: &Refund) -> AttributeValue {
         .put_unless(refund::CURRENCY, value.money.currency, order.currency, text)
         .put_unless(refund::K, value.k, 1, number)
         .put(refund::STATUS, text(value.status.code()))
+        .put_unless(refund::SENT, value.sent, false, boolean)
         .put_unless(refund::TRIES, value.tries, 0, number)
         .turn(&value.turn, refund::NEXT, refund::OWNER)
         .put_some(refund::ERROR, encode_error(value.last_error.as_ref()));

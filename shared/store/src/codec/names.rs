@@ -198,6 +198,8 @@ pub(super) mod refund {
     /// Left out when it is 1.
     pub(crate) const K: &str = "k";
     pub(crate) const STATUS: &str = "s";
+    /// Left out while its present number was never sent.
+    pub(crate) const SENT: &str = "d";
     pub(crate) const TRIES: &str = "n";
     pub(crate) const NEXT: &str = "x";
     pub(crate) const OWNER: &str = "o";
@@ -210,6 +212,7 @@ static REFUND: Shape = Shape {
         (refund::CURRENCY, None),
         (refund::K, None),
         (refund::STATUS, None),
+        (refund::SENT, None),
         (refund::TRIES, None),
         (refund::NEXT, None),
         (refund::OWNER, None),
