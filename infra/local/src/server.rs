@@ -115,10 +115,7 @@ async fn local(system: &System, method: &Method, command: &str, body: &Bytes) ->
         ("POST", "deliver") => {
             let DeliverRequest { queue, body } = parse_json(body)?;
             let queue = Queue::parse(&queue).ok_or_else(|| Problem::invalid("/queue", "is not a queue"))?;
-            let text = match body {
-                Value::String(text) => text,
-                other => other.to_string(),
-            };
+            let text = body.as_str().map_or_else(|| body.to_string(), str::to_owned);
             match system.deliver(queue, &text).await {
                 Ok(message_id) => Ok(json_response(202, &json!({"message_id": message_id}))),
                 Err(error) => {

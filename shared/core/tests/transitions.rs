@@ -103,7 +103,17 @@ fn orders() -> Vec<Order> {
     }
     let mut orders = vec![order().build(), order().holding_everything().build(), never_expiring().build()];
     let closed = order().holding_everything().closed();
-    orders.extend([closed.clone().build(), closed.settled().build()]);
+    let set_aside = closed.clone().with(|order| {
+        order.pending = [ResourceKind::Stock, ResourceKind::Coupon]
+            .map(|kind| {
+                Unit::Anomaly(
+                    kind,
+                    if kind == ResourceKind::Stock { stock("SKU").to_string() } else { "COUPON".to_owned() },
+                )
+            })
+            .into();
+    });
+    orders.extend([closed.clone().build(), closed.settled().build(), set_aside.build()]);
     let turns = [
         Turn::leased(me(), later().plus(LEASE)),
         Turn::leased(another(), later().plus(LEASE)),
@@ -435,7 +445,9 @@ fn operator() -> Actor {
 }
 
 fn extensions(found: &mut Found, order: &Order) {
-    for to in [deadline().minus(seconds(1)), deadline(), deadline().plus(seconds(600)), deadline().plus(seconds(1 << 40))] {
+    for to in
+        [deadline().minus(seconds(1)), deadline(), deadline().plus(seconds(600)), deadline().plus(seconds(1 << 40))]
+    {
         let extend = Extend { from: deadline(), to, actor: operator(), reason: Cause::new("a call") };
         for (name, now) in [
             ("extend", in_time()),

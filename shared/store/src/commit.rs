@@ -248,12 +248,11 @@ impl Operation {
 
 /// The reasons for which a transaction was cancelled; a transaction still in progress is contention like any other.
 fn cancelled(error: &SdkError<TransactWriteItemsError>) -> Option<Vec<CancellationReason>> {
-    use TransactWriteItemsError::{TransactionCanceledException, TransactionInProgressException};
-    match error.as_service_error()? {
-        TransactionCanceledException(cancelled) => Some(cancelled.cancellation_reasons().to_vec()),
-        TransactionInProgressException(_) => Some(Vec::new()),
-        _ => None,
+    let error = error.as_service_error()?;
+    if let TransactWriteItemsError::TransactionCanceledException(cancelled) = error {
+        return Some(cancelled.cancellation_reasons().to_vec());
     }
+    error.is_transaction_in_progress_exception().then(Vec::new)
 }
 
 /// Told from contention: only a failed condition is a decision.

@@ -137,9 +137,9 @@ impl Store {
         let at = finding.at.to_string();
         let day = at.get(..10).unwrap_or_default();
         let item = Item::from([
-            (names::PK.to_owned(), text(format_args!("F#{day}"))),
+            (names::PK.to_owned(), text(format!("F#{day}"))),
             // The same finding twice at one moment is one finding.
-            (names::SK.to_owned(), text(format_args!("{at}#{}#{}", finding.order, finding.name))),
+            (names::SK.to_owned(), text(format!("{at}#{}#{}", finding.order, finding.name))),
             (BODY.to_owned(), text(&finding.detail)),
         ]);
         let sent = self.client.put_item().table_name(&self.tables.orders).set_item(Some(item)).send().await;
@@ -151,13 +151,14 @@ impl Store {
     /// # Errors
     /// When the database does not answer, or a finding cannot be read.
     pub async fn findings(&self, day: &str) -> Result<Vec<Finding>, ReadError> {
+        let pk = text(format!("F#{day}"));
         let sent = self
             .client
             .query()
             .table_name(&self.tables.orders)
             .key_condition_expression("#pk = :pk")
             .expression_attribute_names("#pk", names::PK)
-            .expression_attribute_values(":pk", text(format_args!("F#{day}")))
+            .expression_attribute_values(":pk", pk)
             .limit(PAGE)
             .send()
             .await;

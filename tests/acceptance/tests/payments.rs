@@ -3,7 +3,7 @@
 use acceptance::{Shop, WINDOW, shop};
 use expiry_core::time::{Clock, Timestamp};
 use futures_util::future::{join, join_all};
-use local::cloud::{CallFate, Failure, Service};
+use local::cloud::fate::{CallFate, Failure, Service};
 use serde_json::{Value, json};
 use std::time::Duration;
 

@@ -65,7 +65,7 @@ async fn deliver(sqs: &Client, functions: &Functions, queue: Queue, messages: &[
             return;
         }
     };
-    let failed = match invoke(functions, queue, event).await {
+    let failed: Vec<String> = match invoke(functions, queue, event).await {
         Ok(response) => response.batch_item_failures.into_iter().map(|failure| failure.item_identifier).collect(),
         Err(error) => {
             tracing::warn!(%queue, %error, "the batch failed whole");
@@ -86,7 +86,7 @@ async fn invoke(functions: &Functions, queue: Queue, event: SqsEvent) -> Result<
 }
 
 /// Deletes what succeeded; what failed becomes visible again by itself.
-async fn delete(sqs: &Client, queue: Queue, delivered: &[&Message], failed: &Vec<String>) {
+async fn delete(sqs: &Client, queue: Queue, delivered: &[&Message], failed: &[String]) {
     for message in delivered {
         let id = message.message_id.clone().unwrap_or_default();
         if failed.contains(&id) {

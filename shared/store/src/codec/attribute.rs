@@ -195,9 +195,9 @@ impl<'a> Reader<'a> {
             Some(AttributeValue::L(values)) => values,
             Some(_) => return Err(self.unexpected(attribute, "a list")),
         };
-        let element = |(index, value): (usize, &'a AttributeValue)| match value {
-            AttributeValue::M(map) => Ok(Reader { map, path: format!("{}{attribute}[{index}].", self.path) }),
-            _ => Err(self.unexpected(attribute, "a list of maps")),
+        let element = |(index, value): (usize, &'a AttributeValue)| match value.as_m() {
+            Ok(map) => Ok(Reader { map, path: format!("{}{attribute}[{index}].", self.path) }),
+            Err(_) => Err(self.unexpected(attribute, "a list of maps")),
         };
         values.iter().enumerate().map(element).collect()
     }

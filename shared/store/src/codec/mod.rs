@@ -6,6 +6,8 @@ mod decode;
 mod encode;
 pub mod names;
 mod overlay;
+#[cfg(test)]
+mod tests;
 
 pub use attribute::DecodeError;
 pub(crate) use attribute::{Item, Reader, boolean, bytes, millis, number, text};

@@ -239,7 +239,10 @@ fn the_oldest_full_item_is_read_by_todays_program() {
     let attempt = &order.attempts[0];
     assert_eq!(attempt.status, AttemptStatus::Succeeded);
     let receipt = attempt.receipt.as_ref().expect("money");
-    assert_eq!((receipt.standing, receipt.paid.amount, receipt.paid.currency.code()), (Standing::Surplus, amount(100), "CNY"));
+    assert_eq!(
+        (receipt.standing, receipt.paid.amount, receipt.paid.currency.code()),
+        (Standing::Surplus, amount(100), "CNY")
+    );
     assert_eq!(attempt.refund.as_ref().map(|refund| (refund.k, refund.money.amount)), Some((1, amount(100))));
     assert_eq!(order.closing.as_ref().map(|task| (task.trigger, task.attempts)), Some((CloseTrigger::Wake, 1)));
     assert_eq!(order.evidence[0].actor, Actor::System);

@@ -72,7 +72,8 @@ fn at() -> impl Strategy<Value = Timestamp> {
 }
 
 fn amount() -> impl Strategy<Value = Amount> {
-    prop_oneof![0..=limits::AMOUNT, Just(0), Just(limits::AMOUNT)].prop_map(|minor| Amount::new(minor).expect("an amount"))
+    prop_oneof![0..=limits::AMOUNT, Just(0), Just(limits::AMOUNT)]
+        .prop_map(|minor| Amount::new(minor).expect("an amount"))
 }
 
 fn currency() -> impl Strategy<Value = Currency> {
@@ -137,8 +138,11 @@ fn initiator() -> impl Strategy<Value = Initiator> {
 
 fn receipt() -> impl Strategy<Value = Receipt> {
     let transaction = id(limits::TRANSACTION_ID_BYTES, TransactionId::new::<String>);
-    (transaction, money(), select(Standing::ALL.to_vec()))
-        .prop_map(|(transaction, paid, standing)| Receipt { transaction, paid, standing })
+    (transaction, money(), select(Standing::ALL.to_vec())).prop_map(|(transaction, paid, standing)| Receipt {
+        transaction,
+        paid,
+        standing,
+    })
 }
 
 fn refund() -> impl Strategy<Value = Refund> {
