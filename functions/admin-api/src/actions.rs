@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use expiry_adjudication::RunError;
 use expiry_core::decide::ask::Ask;
 use expiry_core::decide::close::{Close, CloseOutcome, Occasion};
 use expiry_core::decide::extend::{Extend, ExtendOutcome};
@@ -113,7 +114,7 @@ impl AdminApi {
         checked_reason(&reason)?;
         if !(1..=limits::WINDOW_SECONDS).contains(&seconds) {
             let detail = format!("must be from 1 to {}", limits::WINDOW_SECONDS);
-            return Err(Problem::invalid("/seconds", detail));
+            return Err(Problem::invalid("#/seconds", detail));
         }
         let order = self.context.read(&id).await.map_err(|error| error.problem(&id))?;
         let before = deadline(&order.order);
@@ -148,7 +149,10 @@ impl AdminApi {
         let ActionRequest { reason } = json_body(request)?;
         checked_reason(&reason)?;
         let (id, attempt) = (number.payment().order().clone(), number.payment().attempt());
-        let order = self.context.read(&id).await.map_err(|_| not_found())?;
+        let order = self.context.read(&id).await.map_err(|error| match error {
+            RunError::NotFound => not_found(),
+            other => other.problem(&id),
+        })?;
         let status = |order: &Order| {
             let refund = order.attempt(attempt).and_then(|attempt| attempt.refund.as_ref());
             json!(refund.map(|refund| refund.status.name()))

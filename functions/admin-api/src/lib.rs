@@ -84,6 +84,6 @@ fn checked_reason(reason: &str) -> Result<(), Problem> {
         Ok(())
     } else {
         let detail = format!("has 1 to {} bytes without control characters", limits::REASON_BYTES);
-        Err(Problem::invalid("/reason", detail))
+        Err(Problem::invalid("#/reason", detail))
     }
 }

@@ -6,6 +6,7 @@ use expiry_core::ids::{OrderId, RefundNo};
 use expiry_core::order::{Order, OrderStatus};
 use expiry_core::pending::Unit;
 use expiry_core::time::Timestamp;
+use expiry_runtime::backlog::terminal_since;
 use expiry_runtime::document::OrderDocument;
 use expiry_runtime::http::{Request, Response, json_response, query_parameter};
 use expiry_runtime::logs::chain;
@@ -80,7 +81,7 @@ impl AdminApi {
 }
 
 /// Every refund of `order` that is not done.
-pub(crate) fn open_refunds(order: &Order, now: Timestamp) -> Vec<Value> {
+fn open_refunds(order: &Order, now: Timestamp) -> Vec<Value> {
     let open = |unit: &Unit| match unit {
         Unit::Refund(no) => Some(*no),
         Unit::Settle(_) | Unit::Cap | Unit::Ask(_) | Unit::Anomaly(..) | Unit::Foreign(_) => None,
@@ -101,15 +102,10 @@ pub(crate) fn open_refunds(order: &Order, now: Timestamp) -> Vec<Value> {
                 "tries": refund.tries,
                 "next_try_at": refund.turn.next_check_at.map(|at| at.to_string()),
                 "last_error": refund.last_error.as_ref().map(ToString::to_string),
-                "age_seconds": owed_since(order).map(|since| now.since(since).as_secs()),
+                "age_seconds": terminal_since(order).map(|since| now.since(since).as_secs()),
             })
         })
         .collect()
-}
-
-/// Since when a refund may be owed: the order's end. A later success makes it younger than that, never older.
-pub(crate) fn owed_since(order: &Order) -> Option<Timestamp> {
-    order.closed_at.or(order.paid_at)
 }
 
 fn finding(finding: &Finding) -> Value {
@@ -121,7 +117,7 @@ fn finding(finding: &Finding) -> Value {
     })
 }
 
-fn end_of_time() -> Timestamp {
+pub(crate) fn end_of_time() -> Timestamp {
     Timestamp::from_millis(FOR_EVER).unwrap_or(Timestamp::EPOCH)
 }
 

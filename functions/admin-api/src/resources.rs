@@ -81,7 +81,7 @@ impl AdminApi {
             Resource::Coupon(id) => {
                 let edit: CouponRequest = json_body(request)?;
                 let valid_until = Timestamp::parse_rfc3339(&edit.valid_until)
-                    .ok_or_else(|| Problem::invalid("/valid_until", "is not a time of RFC 3339"))?;
+                    .ok_or_else(|| Problem::invalid("#/valid_until", "is not a time of RFC 3339"))?;
                 edit.reason.as_deref().map(checked_reason).transpose()?;
                 let terms = CouponEdit {
                     user: edit.user_id,
@@ -102,17 +102,17 @@ impl AdminApi {
         let (counter, reason) = match key {
             CounterKey::Stock(_) => {
                 let edit: StockEdit = json_body(request)?;
-                let on_hand = bounded("/on_hand", edit.on_hand, edit.reason.as_deref())?;
+                let on_hand = bounded("#/on_hand", edit.on_hand, edit.reason.as_deref())?;
                 (store.edit_counter(key, |_| on_hand).await, edit.reason)
             }
             CounterKey::Quota(_) => {
                 let edit: QuotaEdit = json_body(request)?;
-                let limit = bounded("/limit", edit.limit, edit.reason.as_deref())?;
+                let limit = bounded("#/limit", edit.limit, edit.reason.as_deref())?;
                 (store.edit_counter(key, |_| limit).await, edit.reason)
             }
             CounterKey::Points(_) => {
                 let edit: PointsEdit = json_body(request)?;
-                let balance = bounded("/balance", edit.balance, edit.reason.as_deref())?;
+                let balance = bounded("#/balance", edit.balance, edit.reason.as_deref())?;
                 // A balance is what can be spent: what is held or spent already is not part of it.
                 (store.edit_counter(key, |held| balance + held.reserved + held.sold).await, edit.reason)
             }

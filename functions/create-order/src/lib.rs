@@ -5,14 +5,14 @@ mod request;
 use std::sync::Arc;
 
 use expiry_adjudication::Context;
-use expiry_core::decide::create::{Creation, NewOrder, create};
+use expiry_core::decide::create::{InvalidOrder, NewOrder, create};
 use expiry_core::expiry_rule::ExpiryRules;
 use expiry_core::ids::OrderId;
 use expiry_core::reservation::{CounterKey, ResourceKind};
 use expiry_core::time::Timestamp;
 use expiry_runtime::config::Config;
 use expiry_runtime::document::OrderDocument;
-use expiry_runtime::http::{Caller, Request, Response, header, json_body, json_response, problem_response};
+use expiry_runtime::http::{Caller, Request, Response, header, json_body, json_response, method, problem_response};
 use expiry_runtime::ids::{digest, order_id_for};
 use expiry_runtime::logs::chain;
 use expiry_runtime::problem::{Code, Problem};
@@ -39,6 +39,9 @@ impl CreateOrder {
 
     /// `POST /orders` → 201 with the order document, also when the request is repeated.
     pub async fn handle(&self, request: &Request) -> Response {
+        if method(request) != "POST" {
+            return problem_response(&Problem::method_not_allowed("POST"));
+        }
         match self.created(request).await {
             Ok(document) => json_response(201, &document),
             Err(problem) => problem_response(&problem),
@@ -82,15 +85,19 @@ impl CreateOrder {
     }
 
     async fn create(&self, wanted: NewOrder, now: Timestamp) -> Result<Loaded, Problem> {
-        let id = wanted.id.clone();
-        let creation = create(wanted, &self.rules, self.most_open, now)
-            .map_err(|error| Problem::invalid(format!("/{}", error.field()), error.to_string()))?;
-        let found = match self.context.store.create(&creation).await {
-            Ok(found) => found,
-            Err(error) => self.existing(&creation, error).await?,
+        let (id, user, body_digest) = (wanted.id.clone(), wanted.user.clone(), wanted.body_digest);
+        let invalid = |error: &InvalidOrder| Problem::invalid(format!("#/{}", error.field()), error.to_string());
+        let found = match create(wanted, &self.rules, self.most_open, now) {
+            Ok(creation) => match self.context.store.create(&creation).await {
+                Ok(found) => found,
+                Err(error) => self.existing(&id, error).await?,
+            },
+            // The rule of a request that is repeated may be gone since.
+            Err(error @ InvalidOrder::Rule(_)) => self.found_or(&id, invalid(&error)).await?,
+            Err(error) => return Err(invalid(&error)),
         };
         let order = &found.order;
-        if order.user != creation.order.user || order.body_digest != creation.order.body_digest {
+        if order.user != user || order.body_digest != body_digest {
             return Err(Problem::new(Code::IdempotencyMismatch));
         }
         if order.version == 1 {
@@ -100,8 +107,7 @@ impl CreateOrder {
     }
 
     /// An answer that did not come may hide an order that was created: it is looked for before anything is refused.
-    async fn existing(&self, creation: &Creation, error: CreateError) -> Result<Loaded, Problem> {
-        let id = &creation.order.id;
+    async fn existing(&self, id: &OrderId, error: CreateError) -> Result<Loaded, Problem> {
         let problem = match &error {
             CreateError::Insufficient(keys) => return Err(insufficient(keys)),
             CreateError::Coupon => return Err(Problem::new(Code::CouponUnavailable)),
@@ -112,6 +118,10 @@ impl CreateOrder {
                 Problem::new(Code::TryAgain)
             }
         };
+        self.found_or(id, problem).await
+    }
+
+    async fn found_or(&self, id: &OrderId, problem: Problem) -> Result<Loaded, Problem> {
         match self.context.store.load(id).await {
             Ok(Some(found)) => Ok(found),
             Ok(None) | Err(_) => Err(problem),

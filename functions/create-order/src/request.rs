@@ -8,7 +8,7 @@ use expiry_core::order::BodyDigest;
 use expiry_core::reservation::{Quantity, StockKey};
 use expiry_runtime::http::Object;
 use expiry_runtime::problem::Problem;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 /// The body; serialised again, with its defaults filled in, it is what an idempotent repetition is compared by.
 #[derive(Debug, Deserialize, Serialize)]
@@ -24,7 +24,7 @@ pub(crate) struct OrderRequest {
     #[serde(default)]
     quotas: Vec<Object<QuotaRequest>>,
     payable_amount: u64,
-    #[serde(default)]
+    #[serde(default, serialize_with = "rule_or_default")]
     expiry_rule: Option<RuleId>,
     #[serde(default)]
     source: Option<Source>,
@@ -36,9 +36,9 @@ struct LineRequest {
     sku: Sku,
     quantity: u64,
     unit_price: u64,
-    #[serde(default)]
+    #[serde(default, serialize_with = "place_or_default")]
     warehouse: Option<Warehouse>,
-    #[serde(default)]
+    #[serde(default, serialize_with = "place_or_default")]
     batch: Option<Batch>,
 }
 
@@ -51,17 +51,33 @@ struct QuotaRequest {
 
 const DEFAULT_PLACE: &str = "default";
 
+/// A place that is left out is the same as the default one written out.
+fn place_or_default<T: Serialize, S: Serializer>(place: &Option<T>, serializer: S) -> Result<S::Ok, S::Error> {
+    match place {
+        Some(place) => place.serialize(serializer),
+        None => DEFAULT_PLACE.serialize(serializer),
+    }
+}
+
+/// A rule that is left out is the same as the default one written out.
+fn rule_or_default<S: Serializer>(rule: &Option<RuleId>, serializer: S) -> Result<S::Ok, S::Error> {
+    match rule {
+        Some(rule) => rule.serialize(serializer),
+        None => DEFAULT_RULE.serialize(serializer),
+    }
+}
+
 impl OrderRequest {
     /// The order that is asked for, each value within its bounds.
     pub(crate) fn into_order(self, id: OrderId, body_digest: BodyDigest) -> Result<NewOrder, Problem> {
         let currency = Currency::parse(&self.currency)
-            .ok_or_else(|| Problem::invalid("/currency", "is not a currency of ISO 4217"))?;
+            .ok_or_else(|| Problem::invalid("#/currency", "is not a currency of ISO 4217"))?;
         let numbered = self.lines.into_iter().enumerate();
         let lines: Result<Vec<NewLine>, Problem> = numbered.map(|(index, line)| line.0.into_line(index)).collect();
-        let points = self.points.map(|points| quantity("/points", points)).transpose()?;
+        let points = self.points.map(|points| quantity("#/points", points)).transpose()?;
         let mut quotas = Vec::with_capacity(self.quotas.len());
         for (index, Object(quota)) in self.quotas.into_iter().enumerate() {
-            quotas.push((quota.activity, quantity(&format!("/quotas/{index}/quantity"), quota.quantity)?));
+            quotas.push((quota.activity, quantity(&format!("#/quotas/{index}/quantity"), quota.quantity)?));
         }
         let rule = match self.expiry_rule {
             Some(rule) => rule,
@@ -76,7 +92,7 @@ impl OrderRequest {
             coupon: self.coupon_id,
             points,
             quotas,
-            payable: amount("/payable_amount", self.payable_amount)?,
+            payable: amount("#/payable_amount", self.payable_amount)?,
             rule,
             source: self.source,
         })
@@ -89,8 +105,8 @@ impl LineRequest {
         let batch = self.batch.map_or_else(|| fixed(Batch::new(DEFAULT_PLACE)), Ok)?;
         Ok(NewLine {
             stock: StockKey { sku: self.sku, warehouse, batch },
-            quantity: quantity(&format!("/lines/{index}/quantity"), self.quantity)?,
-            unit_price: amount(&format!("/lines/{index}/unit_price"), self.unit_price)?,
+            quantity: quantity(&format!("#/lines/{index}/quantity"), self.quantity)?,
+            unit_price: amount(&format!("#/lines/{index}/unit_price"), self.unit_price)?,
         })
     }
 }

@@ -1,6 +1,7 @@
 //! One lap of the scan around one shard.
 
 use expiry_core::time::Timestamp;
+use expiry_runtime::backlog::Backlog;
 use expiry_runtime::metrics::Metric;
 use expiry_store::{DuePosition, ScanState};
 
@@ -22,7 +23,13 @@ enum Leg {
 
 impl FallbackScan {
     /// Goes once around `shard`.
-    pub(crate) async fn lap(&self, shard: u8, deadline: Timestamp) -> Result<Scanned, ScanError> {
+    pub(crate) async fn lap(&self, shard: u8, deadline: Timestamp) -> Result<(Scanned, Backlog), ScanError> {
+        let mut backlog = Backlog::default();
+        let lap = self.lap_counting(shard, deadline, &mut backlog).await?;
+        Ok((lap, backlog))
+    }
+
+    async fn lap_counting(&self, shard: u8, deadline: Timestamp, backlog: &mut Backlog) -> Result<Scanned, ScanError> {
         let store = &self.context.store;
         let mut state = store.scan_state(shard).await?;
         let started_at = self.context.trusted_now()?;
@@ -44,7 +51,7 @@ impl FallbackScan {
                 ends_here = hits.len() < all;
             }
             lap.found += hits.len() as u64;
-            lap.sent += self.send_on(&hits).await?;
+            lap.sent += self.send_on(&hits, backlog).await?;
             if let Some(last) = hits.last() {
                 state.cursor = Some(last.clone());
             }

@@ -13,6 +13,7 @@ use expiry_adjudication::Context;
 use expiry_core::limits;
 use expiry_core::outbox::overdue;
 use expiry_core::time::Timestamp;
+use expiry_runtime::backlog::Backlog;
 use expiry_runtime::logs::chain;
 use expiry_runtime::metrics::{Dimension, Metric};
 use expiry_runtime::queues::{Queues, SendError};
@@ -75,14 +76,18 @@ impl FallbackScan {
         let laps = (0..limits::DUE_SHARDS).map(|shard| self.lap(shard, deadline));
         let laps: Vec<_> = stream::iter(laps).buffer_unordered(SHARDS_AT_ONCE).collect().await;
         let mut scanned = Scanned { complete: true, ..Scanned::default() };
+        let mut backlog = Backlog::default();
         // A shard that failed keeps no other from being scanned.
         for lap in laps {
-            let lap = lap?;
+            let (lap, waiting) = lap?;
+            backlog.merge(waiting);
             scanned.found += lap.found;
             scanned.sent += lap.sent;
             scanned.complete &= lap.complete;
         }
         if scanned.complete {
+            // Half a lap would show half a backlog.
+            backlog.publish(&self.context.metrics);
             let now = self.context.clock.now().as_seconds();
             self.context.metrics.gauge(Metric::ScanLastSuccess, u64::try_from(now).unwrap_or(0), &[]);
         }
@@ -91,7 +96,7 @@ impl FallbackScan {
     }
 
     /// Reads the orders of `hits` and sends what is to be done for each. The index is only a hint.
-    async fn send_on(&self, hits: &[DueHit]) -> Result<u64, ScanError> {
+    async fn send_on(&self, hits: &[DueHit], backlog: &mut Backlog) -> Result<u64, ScanError> {
         let ids: Vec<_> = hits.iter().map(|hit| hit.order.clone()).collect();
         let (orders, unreadable) = self.context.store.load_many(&ids).await?;
         for (key, error) in unreadable {
@@ -101,6 +106,7 @@ impl FallbackScan {
         let now = self.context.trusted_now()?;
         let mut sent = 0;
         for order in orders {
+            backlog.add(&order.order, now);
             for (queue, message) in overdue(&order.order, now) {
                 self.queues.send_message(queue, &message, Duration::ZERO).await?;
                 sent += 1;

@@ -69,7 +69,7 @@ impl OrderApi {
         let CancelRequest { reason } = json_body(request)?;
         if reason.trim().is_empty() || reason.len() > limits::REASON_BYTES || reason.chars().any(char::is_control) {
             let detail = format!("has 1 to {} bytes without control characters", limits::REASON_BYTES);
-            return Err(Problem::invalid("/reason", detail));
+            return Err(Problem::invalid("#/reason", detail));
         }
         let order = self.order_of_caller(request, &caller).await?;
         let id = order.order.id.clone();
@@ -106,7 +106,7 @@ impl OrderApi {
             "why": reason,
             "before": before.name(),
             "after": after.status.name(),
-            "refused": after.status == OrderStatus::Paid,
+            "refused": (after.status == OrderStatus::Paid).then_some(Code::OrderPaid.as_str()),
         });
         let entry = Entry { at: ran.at, version: after.version, kind: EntryKind::Action, body: body.to_string() };
         self.context.record(&after.id, &entry).await;

@@ -62,7 +62,7 @@ impl StartPayment {
         let id = OrderId::parse(path_parameter(request, "id")?).map_err(|_| Problem::new(Code::OrderNotFound))?;
         let body: PaymentRequest = json_body(request)?;
         let client = self.context.channels.get(&body.channel);
-        let client = client.ok_or_else(|| Problem::invalid("/channel", "is not a channel that is switched on"))?;
+        let client = client.ok_or_else(|| Problem::invalid("#/channel", "is not a channel that is switched on"))?;
         let order = self.context.read(&id).await.map_err(|error| error.problem(&id))?;
         if !caller.may_act_for(&order.order.user) {
             return Err(Problem::new(Code::OrderNotFound));
@@ -162,7 +162,7 @@ fn refused(refusal: StartRefusal) -> Problem {
         StartRefusal::Closing => Problem::new(Code::OrderClosing),
         StartRefusal::Closed => Problem::new(Code::OrderClosed),
         StartRefusal::Paid => Problem::new(Code::OrderPaid),
-        StartRefusal::Amount => Problem::invalid("/amount", "must be from 1 to what is unpaid"),
+        StartRefusal::Amount => Problem::invalid("#/amount", "must be from 1 to what is unpaid"),
         StartRefusal::Undecided => Problem::new(Code::AttemptUndecided),
         StartRefusal::TooMany => Problem::new(Code::TooManyAttempts),
     }

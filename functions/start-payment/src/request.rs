@@ -23,7 +23,8 @@ pub(crate) struct PaymentRequest {
 #[derive(Debug, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]
 enum InitiatorRequest {
-    Customer,
+    /// With braces, or fields that are not known would be taken.
+    Customer {},
     Agent {
         protocol: AgentText,
         session_id: AgentText,
@@ -37,14 +38,14 @@ impl PaymentRequest {
     pub(crate) fn amount(&self) -> Result<Option<Amount>, Problem> {
         let within = |minor| {
             Amount::new(minor)
-                .ok_or_else(|| Problem::invalid("/amount", format!("must be from 1 to {}", limits::AMOUNT)))
+                .ok_or_else(|| Problem::invalid("#/amount", format!("must be from 1 to {}", limits::AMOUNT)))
         };
         self.amount.map(within).transpose()
     }
 
     pub(crate) fn initiator(self) -> Initiator {
         match self.initiator {
-            None | Some(Object(InitiatorRequest::Customer)) => Initiator::Customer,
+            None | Some(Object(InitiatorRequest::Customer {})) => Initiator::Customer,
             Some(Object(InitiatorRequest::Agent { protocol, session_id, mandate_ref })) => {
                 Initiator::Agent(Agent { protocol, session: session_id, mandate: mandate_ref })
             }

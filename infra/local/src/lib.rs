@@ -5,6 +5,7 @@
 
 pub mod clock;
 pub mod cloud;
+pub mod demo;
 pub mod drivers;
 pub mod figures;
 pub mod functions;

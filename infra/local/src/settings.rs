@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use expiry_core::message::Queue;
 use expiry_runtime::config::{Config, ConfigError};
@@ -44,10 +45,12 @@ pub enum SettingsError {
     #[error("a setting is not valid")]
     Config(#[from] ConfigError),
     /// A variable of the local system.
-    #[error("{variable} is not {expected}")]
+    #[error("{variable} is {value:?}: it must be {expected}")]
     Invalid {
         /// Which.
         variable: &'static str,
+        /// What it holds.
+        value: String,
         /// What it should be.
         expected: &'static str,
     },
@@ -59,16 +62,8 @@ impl Settings {
     /// # Errors
     /// When a value is not valid: the start ends with a clear message.
     pub fn from_lookup(lookup: &dyn Fn(&str) -> Option<String>) -> Result<Settings, SettingsError> {
-        let port = match lookup("PORT") {
-            None => PORT,
-            Some(text) => text.parse().map_err(|_| SettingsError::Invalid { variable: "PORT", expected: "a port" })?,
-        };
-        let seed = match lookup("SEED") {
-            None => 0,
-            Some(text) => {
-                text.parse().map_err(|_| SettingsError::Invalid { variable: "SEED", expected: "a whole number" })?
-            }
-        };
+        let port = number(lookup, "PORT", PORT, "a port from 0 to 65535")?;
+        let seed = number(lookup, "SEED", 0, "a whole number")?;
         let config = Config::from_lookup(&|name| lookup(name).or_else(|| given_by_the_template(name)))?;
         Ok(Settings {
             listen: SocketAddr::from(([127, 0, 0, 1], port)),
@@ -78,6 +73,19 @@ impl Settings {
             sim_secret: lookup("SIM_CHANNEL_SECRET").unwrap_or_else(|| SIM_SECRET.to_owned()),
         })
     }
+}
+
+/// The number in `variable`, or `default` when it is not set.
+fn number<T: FromStr>(
+    lookup: &dyn Fn(&str) -> Option<String>,
+    variable: &'static str,
+    default: T,
+    expected: &'static str,
+) -> Result<T, SettingsError> {
+    let Some(value) = lookup(variable) else {
+        return Ok(default);
+    };
+    value.parse().map_err(|_| SettingsError::Invalid { variable, value, expected })
 }
 
 /// The URL of a queue of the embedded cloud.

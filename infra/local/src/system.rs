@@ -1,6 +1,7 @@
 //! The whole: cloud, functions, drivers and the channel simulator, joined.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use aws_sdk_sqs::types::QueueAttributeName;
@@ -72,6 +73,8 @@ pub struct System {
     /// What the metric lines add up to.
     pub figures: Figures,
     progress: Progress,
+    /// Whether a run of the scan is under way that a schedule set off.
+    scanning: Arc<AtomicBool>,
     _drivers: JoinSet<()>,
 }
 
@@ -105,7 +108,7 @@ impl System {
             account: ACCOUNT.to_owned(),
         })?;
         let sdk = cloud.sdk_config();
-        create_what_the_template_creates(&sdk, settings.config.scan_period).await?;
+        provision(&sdk, settings.config.scan_period).await?;
         let shared_clock: Arc<dyn Clock> = Arc::new(clock.clone());
         let key = SigningKey::new(&settings.sim_secret).ok_or(StartError::NoSecret)?;
         let sim = SimChannel::new(key, Arc::clone(&shared_clock));
@@ -119,8 +122,9 @@ impl System {
         let functions = Arc::new(Functions::new(&settings.config, &sdk, surroundings).map_err(StartError::Function)?);
         sim.set_callback_sink(Arc::new(Webhooks(Arc::clone(&functions))));
         let progress = Progress::default();
-        let drivers = drive(&cloud, &functions, &progress);
-        Ok(System { clock, cloud, functions, sim, figures, progress, _drivers: drivers })
+        let scanning = Arc::new(AtomicBool::new(false));
+        let drivers = drive(&cloud, &functions, &progress, &scanning);
+        Ok(System { clock, cloud, functions, sim, figures, progress, scanning, _drivers: drivers })
     }
 
     /// Serves a request as API Gateway would.
@@ -147,8 +151,14 @@ impl System {
     }
 
     fn is_quiet(&self) -> bool {
-        let written = self.cloud.stream_records_written().get(ORDERS_TABLE).copied().unwrap_or(0);
-        self.progress.handled() >= written && self.cloud.idle()
+        // How many records the stream has, if all are handled and no scan runs.
+        let all_handled = || {
+            let written = self.cloud.stream_records_written().get(ORDERS_TABLE).copied().unwrap_or(0);
+            (self.progress.handled() >= written && !self.scanning.load(Ordering::SeqCst)).then_some(written)
+        };
+        let before = all_handled();
+        // Asked on both sides of the queues: a handler may have written and deleted its message in between.
+        before.is_some() && self.cloud.idle() && all_handled() == before
     }
 
     /// Replaces the whole set of faults.
@@ -190,7 +200,7 @@ impl CallbackSink for Webhooks {
     }
 }
 
-fn drive(cloud: &Cloud, functions: &Arc<Functions>, progress: &Progress) -> JoinSet<()> {
+fn drive(cloud: &Cloud, functions: &Arc<Functions>, progress: &Progress, scanning: &Arc<AtomicBool>) -> JoinSet<()> {
     let mut drivers = JoinSet::new();
     let sdk = cloud.sdk_config();
     let scheduler = cloud.clone();
@@ -205,25 +215,28 @@ fn drive(cloud: &Cloud, functions: &Arc<Functions>, progress: &Progress) -> Join
             drivers.spawn(queues::poll(sqs, Arc::clone(functions), queue, Arc::clone(&fails)));
         }
     }
-    let (invoked, functions) = (cloud.clone(), Arc::clone(functions));
+    let (invoked, functions, scanning) = (cloud.clone(), Arc::clone(functions), Arc::clone(scanning));
     drivers.spawn(async move {
         let mut changes = invoked.changes();
         loop {
+            scanning.store(true, Ordering::SeqCst);
             for _ in invoked.take_invocations() {
                 // Its error is logged where it arises; the next run goes on where this one stopped.
                 let _ = schedules::scan(&functions).await;
             }
+            scanning.store(false, Ordering::SeqCst);
             changes.next().await;
         }
     });
     drivers
 }
 
-/// Tables, queues with their dead-letter queues, the schedule group and the scan's schedule: `template.yaml` in the cloud.
-async fn create_what_the_template_creates(
-    sdk: &aws_config::SdkConfig,
-    scan_period: Duration,
-) -> Result<(), StartError> {
+/// Creates tables, queues with their dead-letter queues, the schedule group and the scan's schedule: what `template.yaml` does in the
+/// cloud.
+///
+/// # Errors
+/// When one of them cannot be created.
+pub async fn provision(sdk: &aws_config::SdkConfig, scan_period: Duration) -> Result<(), StartError> {
     let tables = Tables { orders: ORDERS_TABLE.to_owned(), resources: crate::settings::RESOURCES_TABLE.to_owned() };
     create_tables(&aws_sdk_dynamodb::Client::new(sdk), &tables).await?;
     let sqs = aws_sdk_sqs::Client::new(sdk);

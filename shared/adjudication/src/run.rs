@@ -66,6 +66,7 @@ impl Context {
     /// See [`RunError`].
     pub async fn run_on<C: Command>(&self, mut order: Loaded, command: &C) -> Result<Ran<C::Outcome>, RunError> {
         let mut known = Knowledge::default();
+        let mut questions = 0;
         for _ in 0..limits::DECISION_ROUNDS {
             let now = match self.trusted_now() {
                 Err(UntrustedClock::Unread) => {
@@ -76,7 +77,9 @@ impl Context {
             };
             match decide(&order.order, command, &known, now) {
                 Decision::Done(outcome) => return Ok(Ran { order, outcome, at: now }),
+                Decision::Ask(_) if questions >= limits::QUESTIONS => return Err(self.contended()),
                 Decision::Ask(question) => {
+                    questions += 1;
                     let version = order.order.version;
                     let answer = self.ask(&order.order, question).await?;
                     known.learn(version, answer);

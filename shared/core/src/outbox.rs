@@ -41,8 +41,13 @@ pub enum Effect {
 pub fn effects(before: Option<&Order>, after: &Order, now: Timestamp) -> Vec<Effect> {
     let mut effects: Vec<Effect> = wake_up(before, after, now).into_iter().collect();
     effects.extend(next_checks(before, after, now));
-    let known = |unit: &&Unit| before.is_none_or(|before| !before.pending.contains(unit));
-    effects.extend(after.pending.iter().filter(known).filter_map(|unit| unit_message(after, unit)));
+    // Only a terminal order works its asks off; before, one was a single question, or the closer's (DESIGN §5.6).
+    let ends = after.status.is_terminal() && before.is_some_and(|before| !before.status.is_terminal());
+    let is_new = |unit: &&Unit| {
+        let is_known = before.is_some_and(|before| before.pending.contains(unit));
+        !is_known || (ends && matches!(unit, Unit::Ask(_)))
+    };
+    effects.extend(after.pending.iter().filter(is_new).filter_map(|unit| unit_message(after, unit)));
     effects
 }
 

@@ -61,7 +61,7 @@ mod due {
         for order in [order().build(), order().attempt(attempt()).build()] {
             let after_deadline = |closer: &Close, now| match decide(&order, closer, &Knowledge::default(), now) {
                 Decision::Commit(commit) => commit.after_deadline,
-                other => panic!("{other:?}"),
+                Decision::Ask(_) | Decision::Done(_) => panic!("not a commit"),
             };
             assert_eq!(after_deadline(&scan(), due()), Some(due()), "I7");
             assert_eq!(after_deadline(&cancel(), in_time()), None);
@@ -495,12 +495,10 @@ mod confirmed {
 
     #[test]
     fn an_entry_released_before_its_time_does_not_stop_the_close() {
-        for released in [HoldStatus::Released] {
-            let scene = order().holding_everything().every_hold(released, CouponStatus::Available);
-            let run = run(&scene.build_damaged(), &scan(), &world(), later());
-            assert_eq!(run.outcome, CloseOutcome::Closed, "b22");
-            assert_eq!(breaches(&run.order), Vec::new());
-        }
+        let scene = order().holding_everything().every_hold(HoldStatus::Released, CouponStatus::Available);
+        let run = run(&scene.build_damaged(), &scan(), &world(), later());
+        assert_eq!(run.outcome, CloseOutcome::Closed, "b22");
+        assert_eq!(breaches(&run.order), Vec::new());
     }
 
     #[test]
@@ -614,6 +612,54 @@ mod asking {
         assert_eq!(run(&order, &ask(), &world(), later()).outcome, AskOutcome::NothingToAsk);
         let closed = run(&order, &scan(), &world(), later());
         assert!(!closed.order.pending.contains(&Unit::Ask(no(1))), "and its answer ends the ask");
+    }
+}
+
+mod due_index {
+    use super::*;
+
+    /// A window of two days, and `order` in the index at its end.
+    fn long(scene: OrderScene) -> Order {
+        let end = created().plus(seconds(2 * 86_400));
+        scene.with(|order| (order.expire_at, order.due_at) = (Some(end), Some(end))).build()
+    }
+
+    #[test]
+    fn a_commit_into_closing_moves_a_due_at_more_than_an_hour_ahead_to_now() {
+        let silent = world().says_of_all(unknown());
+        let moved = run(&long(order().attempt(attempt())), &cancel(), &silent, in_time());
+        assert_eq!(moved.order.due_at, Some(in_time()), "a crashed cancel waits for no far deadline");
+        let near = order().attempt(attempt()).with(|order| order.due_at = Some(in_time().plus(seconds(3_600)))).build();
+        let kept = run(&near, &cancel(), &silent, in_time());
+        assert_eq!(kept.order.due_at, near.due_at, "an index key is not rewritten for nothing");
+    }
+
+    #[test]
+    fn so_does_a_terminal_commit_that_leaves_work() {
+        let closed = run(&long(order()), &cancel(), &world(), in_time());
+        assert_eq!(closed.order.due_at, Some(in_time()));
+        let order = long(order().attempt(attempt()));
+        let paid = run(&order, &callback_of(&order, 1, success(&order, 1)), &world(), in_time());
+        assert_eq!(paid.order.due_at, Some(in_time()));
+    }
+
+    #[test]
+    fn work_on_an_open_order_leaves_it_where_its_deadline_is() {
+        let order = long(order().attempt(attempt()));
+        let asked = run(&order, &callback(&order, 1, PaymentFact::Failed), &world(), in_time());
+        assert_eq!(asked.order.due_at, order.due_at);
+    }
+
+    #[test]
+    fn work_for_an_order_outside_puts_it_back_due_now() {
+        let closed = order().attempt(attempt().status(AttemptStatus::Closed)).closing().closed().settled().build();
+        assert_eq!(closed.due_at, None);
+        let late = run(&closed, &callback_of(&closed, 1, success(&closed, 1)), &world(), later());
+        assert_eq!(late.order.due_at, Some(later()), "s4");
+        let never = never_expiring().attempt(attempt().status(AttemptStatus::Closed)).build();
+        assert_eq!(never.due_at, None);
+        let misfit = callback_of(&never, 1, expiry_core::fact::Success { paid: euros(1), ..success(&never, 1) });
+        assert_eq!(run(&never, &misfit, &world(), later()).order.due_at, Some(later()));
     }
 }
 

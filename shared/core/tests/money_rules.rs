@@ -464,9 +464,8 @@ fn partly_paid_at_expiry_or_cancel_means_closed_and_every_success_refunded() {
 #[test]
 fn several_successes_of_one_adjudication_apply_in_attempt_order() {
     let order = order().attempt(attempt()).attempt(attempt()).attempt(attempt()).closing().build();
-    // The channel's answers come in any order.
-    let world = world().paid(&order, 3).paid(&order, 1).paid(&order, 2);
-    let run = run(&order, &scan(), &world, later());
+    let run =
+        run(&order, &scan(), &world().paid(&order, 3).paid(&order, 1).paid(&order, 2).answers_backwards(), later());
     assert_eq!(run.outcome, CloseOutcome::Paid);
     let standings: Vec<_> = (1..=3).map(|number| standing(&run.order, number)).collect();
     assert_eq!(standings, [Some(Standing::Counted), Some(Standing::Surplus), Some(Standing::Surplus)]);

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use lambda_runtime::{Diagnostic, LambdaEvent, service_fn};
 use serde::{Deserialize, Serialize};
+use tracing::Instrument;
 
 use crate::logs::{self, chain};
 
@@ -89,7 +90,11 @@ where
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let handler = set_up.await?;
-        lambda_runtime::run(service_fn(handler)).await
+        let in_span = |event: LambdaEvent<Event>| {
+            let span = tracing::info_span!("event", request_id = %event.context.request_id);
+            handler(event).instrument(span)
+        };
+        lambda_runtime::run(service_fn(in_span)).await
     })
 }
 

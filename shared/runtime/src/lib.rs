@@ -3,6 +3,7 @@
 //! Nothing here knows an order's states. A function's `main.rs` calls [`boot::run`]; its `lib.rs` turns an event into a call of the
 //! shared crates with what it finds here.
 
+pub mod backlog;
 pub mod batch;
 pub mod boot;
 pub mod clock;

@@ -58,15 +58,41 @@ pub enum Code {
     PayloadTooLarge,
     /// The body is labelled as something other than JSON.
     UnsupportedMediaType,
-    /// A callback that does not fit any payment of ours, or is none: malformed, mismatch, unknown order.
-    CallbackRefused,
-    /// A callback that nobody proves to be the channel's: signature or time.
-    CallbackUntrusted,
-    /// A fault of ours.
+    /// A fault of ours. The last one.
     Internal,
 }
 
 impl Code {
+    /// Every code.
+    pub const ALL: [Code; 26] = [
+        Code::InsufficientStock,
+        Code::CouponUnavailable,
+        Code::InsufficientPoints,
+        Code::QuotaExhausted,
+        Code::TooManyOpenOrders,
+        Code::InvalidRequest,
+        Code::IdempotencyMismatch,
+        Code::TryAgain,
+        Code::OrderNotFound,
+        Code::OrderExpired,
+        Code::OrderClosing,
+        Code::OrderClosed,
+        Code::OrderPaid,
+        Code::AttemptUndecided,
+        Code::TooManyAttempts,
+        Code::ChannelRefused,
+        Code::ChannelUnavailable,
+        Code::NotDue,
+        Code::StockBelowCommitted,
+        Code::Unauthorized,
+        Code::Forbidden,
+        Code::NotFound,
+        Code::MethodNotAllowed,
+        Code::PayloadTooLarge,
+        Code::UnsupportedMediaType,
+        Code::Internal,
+    ];
+
     /// HTTP status, code and title of a refusal.
     const fn row(self) -> (u16, &'static str, &'static str) {
         match self {
@@ -97,8 +123,6 @@ impl Code {
             Code::MethodNotAllowed => (405, "method_not_allowed", "The method is not allowed here"),
             Code::PayloadTooLarge => (413, "payload_too_large", "The body is too large"),
             Code::UnsupportedMediaType => (415, "unsupported_media_type", "The body must be JSON"),
-            Code::CallbackRefused => (400, "callback_refused", "The callback is refused"),
-            Code::CallbackUntrusted => (401, "callback_untrusted", "The callback is not authentic"),
             Code::Internal => (500, "internal", "Something went wrong here"),
         }
     }
@@ -214,7 +238,7 @@ impl Problem {
     pub(crate) fn headers(&self) -> Vec<(&'static str, &'static str)> {
         match self.code.status() {
             503 => vec![("retry-after", "1")],
-            401 if self.code == Code::Unauthorized => vec![("www-authenticate", "Bearer")],
+            401 => vec![("www-authenticate", "Bearer")],
             405 => self.allow.iter().map(|allow| ("allow", *allow)).collect(),
             _ => Vec::new(),
         }
@@ -267,11 +291,16 @@ mod tests {
     }
 
     #[test]
+    fn the_list_of_codes_holds_each_in_its_place_up_to_the_last() {
+        assert!(Code::ALL.iter().enumerate().all(|(place, code)| *code as usize == place));
+        assert_eq!(Code::ALL.last(), Some(&Code::Internal));
+    }
+
+    #[test]
     fn only_what_can_be_tried_again_says_when() {
         assert_eq!(Problem::new(Code::TryAgain).headers(), [("retry-after", "1")]);
         assert_eq!(Problem::method_not_allowed("GET").headers(), [("allow", "GET")]);
         assert_eq!(Problem::new(Code::Unauthorized).headers(), [("www-authenticate", "Bearer")]);
-        assert_eq!(Problem::new(Code::CallbackUntrusted).headers(), []);
         assert_eq!(Problem::new(Code::OrderPaid).headers(), []);
     }
 

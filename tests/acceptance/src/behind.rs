@@ -128,12 +128,8 @@ impl Shop {
     /// # Panics
     /// When the database refuses.
     pub async fn damage(&self, id: &str, update: &str, values: &[(&str, AttributeValue)]) {
-        let mut change = self
-            .database()
-            .update_item()
-            .table_name("orders")
-            .set_key(Some(order_key(id)))
-            .update_expression(update);
+        let mut change =
+            self.database().update_item().table_name("orders").set_key(Some(order_key(id))).update_expression(update);
         for (name, value) in values {
             change = change.expression_attribute_values(*name, value.clone());
         }

@@ -59,16 +59,19 @@ pub(super) fn refunds(payment: &Value) -> Vec<u64> {
     done.filter_map(|refund| refund["amount"].as_u64()).collect()
 }
 
-/// The counters and the coupon the scene was about, one a line.
+/// What is left in the counters the scene was about, and what became of its coupon, one a line.
 pub(super) async fn goods(shop: &Shop, cast: &Cast) -> Result<String, Surprise> {
     let store = &shop.system.functions.context.store;
     let mut lines = Vec::new();
     for key in &cast.counters {
         let counter = store.counter(key).await.map_err(surprised)?.unwrap_or_default();
-        let parts = [(counter.available, "free"), (counter.reserved, "held"), (counter.sold, "sold")];
-        let parts: Vec<String> =
-            parts.iter().filter(|(units, _)| *units > 0).map(|(units, what)| format!("{units} {what}")).collect();
-        lines.push(format!("{} {}", kind(key), parts.join(", ")));
+        let mut line = format!("{} {}", kind(key), counter.available);
+        for (units, what) in [(counter.reserved, "held"), (counter.sold, "sold")] {
+            if units > 0 {
+                line.push_str(&format!(", {units} {what}"));
+            }
+        }
+        lines.push(line);
     }
     if let Some(id) = &cast.coupon {
         let coupon = store.coupon(id).await.map_err(surprised)?;
@@ -115,7 +118,7 @@ fn trigger(stored: &str) -> &str {
 fn ground(stored: &str) -> String {
     match (stored, stored.rsplit_once(' ')) {
         ("deadline", _) => "deadline passed, nobody to ask".to_owned(),
-        ("settled", _) => "every attempt asked and settled".to_owned(),
+        ("settled", _) => "every attempt is settled".to_owned(),
         (_, Some(("queried success", _))) => "the channel, asked, says paid".to_owned(),
         (_, Some(("notified success", _))) => "the channel says paid".to_owned(),
         (other, _) => other.to_owned(),
@@ -127,8 +130,8 @@ pub(super) fn lag(orders: &[Order]) -> String {
     let mut lags: Vec<Duration> = orders.iter().filter_map(closed_after).collect();
     lags.sort();
     match (lags.first(), lags.last()) {
-        (Some(least), Some(most)) if least != most => format!("T+{} … {}", seconds(*least), seconds(*most)),
-        (Some(lag), _) => format!("T+{}", seconds(*lag)),
+        (Some(least), Some(most)) if least != most => format!("closed by T+{}", seconds(*most)),
+        (Some(lag), _) => format!("closed at T+{}", seconds(*lag)),
         (None, _) => String::new(),
     }
 }

@@ -6,7 +6,7 @@ use expiry_core::ids::{AttemptNo, OrderId};
 use expiry_core::limits;
 use expiry_core::order::Order;
 use expiry_core::reservation::CounterKey;
-use expiry_core::time::{Clock, Timestamp};
+use expiry_core::time::Timestamp;
 use expiry_store::{Counter, Coupon};
 use serde_json::Value;
 

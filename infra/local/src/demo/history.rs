@@ -67,6 +67,7 @@ fn converted(image: &HashMap<String, Streamed>) -> Result<HashMap<String, Attrib
 }
 
 /// The same value in the types of the other SDK client.
+#[expect(clippy::wildcard_enum_match_arm, reason = "the SDK's enum is non-exhaustive")]
 fn attribute(value: &Streamed) -> Result<AttributeValue, Surprise> {
     Ok(match value {
         Streamed::S(text) => AttributeValue::S(text.clone()),
@@ -79,6 +80,6 @@ fn attribute(value: &Streamed) -> Result<AttributeValue, Surprise> {
         Streamed::Bs(blobs) => AttributeValue::Bs(blobs.clone()),
         Streamed::L(values) => AttributeValue::L(values.iter().map(attribute).collect::<Result<_, _>>()?),
         Streamed::M(map) => AttributeValue::M(converted(map)?),
-        other => return Err(Surprise(format!("an attribute of a kind that is not known: {other:?}"))),
+        _ => return Err(Surprise(format!("an attribute of a kind that is not known: {value:?}"))),
     })
 }

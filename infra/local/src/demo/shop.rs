@@ -211,8 +211,9 @@ impl Shop {
 
     /// The customer cancels: the order's status in the answer.
     pub(super) async fn cancel(&self, id: &OrderId) -> Result<String, Surprise> {
-        let answer = self.send("POST", &format!("/orders/{id}/cancel"), &[], &json!({"reason": "changed my mind"}));
-        Ok(answer.await?.expect(200)?["status"].as_str().unwrap_or_default().to_owned())
+        let body = json!({"reason": "changed my mind"});
+        let document = self.send("POST", &format!("/orders/{id}/cancel"), &[], &body).await?.expect(200)?;
+        Ok(document["status"].as_str().unwrap_or_default().to_owned())
     }
 
     /// Sets what the channel says about a payment.
@@ -227,7 +228,8 @@ impl Shop {
 
     /// The channel sends its signed callback, which must be acknowledged.
     pub(super) async fn callback(&self, payment: &str) -> Result<(), Surprise> {
-        let sent = self.send("POST", &format!("/_sim/payments/{payment}/notify"), &[], &Value::Null).await?.expect(200)?;
+        let sent =
+            self.send("POST", &format!("/_sim/payments/{payment}/notify"), &[], &Value::Null).await?.expect(200)?;
         ensure(sent["status"] == 200, || format!("the callback was answered {sent}"))
     }
 
@@ -290,7 +292,11 @@ impl Shop {
     }
 
     /// Waits, in real time, until `done`.
-    pub(super) async fn until(&self, what: &str, mut done: impl AsyncFnMut() -> Result<bool, Surprise>) -> Result<(), Surprise> {
+    pub(super) async fn until(
+        &self,
+        what: &str,
+        mut done: impl AsyncFnMut() -> Result<bool, Surprise>,
+    ) -> Result<(), Surprise> {
         let waiting = async {
             while !done().await? {
                 tokio::time::sleep(Duration::from_millis(2)).await;

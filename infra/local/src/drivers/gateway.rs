@@ -9,6 +9,7 @@ use expiry_runtime::http::{Request, Response, problem_response};
 use expiry_runtime::problem::{Code, Problem};
 use http::{HeaderMap, Method, Uri};
 use serde_json::{Map, Value, json};
+use tracing::Instrument;
 
 use crate::functions::Functions;
 
@@ -55,15 +56,20 @@ pub async fn serve(functions: &Functions, incoming: Incoming) -> Response {
             return problem_response(&Problem::new(Code::InvalidRequest));
         }
     };
+    let request_id = request.request_context.request_id.clone().unwrap_or_default();
+    invoke(functions, route, &request).instrument(tracing::info_span!("event", request_id)).await
+}
+
+async fn invoke(functions: &Functions, route: Route, request: &Request) -> Response {
     match route {
-        Route::CreateOrder => functions.create_order.handle(&request).await,
-        Route::OrderApi => functions.order_api.handle(&request).await,
+        Route::CreateOrder => functions.create_order.handle(request).await,
+        Route::OrderApi => functions.order_api.handle(request).await,
         Route::StartPayment => {
             let deadline = functions.context.clock.now().plus(FUNCTION_TIME);
-            functions.start_payment.handle(&request, deadline).await
+            functions.start_payment.handle(request, deadline).await
         }
-        Route::PaymentCallback => functions.payment_callback.handle(&request).await,
-        Route::AdminApi => functions.admin_api.handle(&request).await,
+        Route::PaymentCallback => functions.payment_callback.handle(request).await,
+        Route::AdminApi => functions.admin_api.handle(request).await,
     }
 }
 

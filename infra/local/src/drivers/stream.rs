@@ -103,14 +103,13 @@ async fn hand_over(functions: &Functions, records: &[Record]) {
     // The mapping's filter: only order rows (DESIGN §10).
     let mut left: Vec<&Record> = records.iter().filter(|record| is_order(record)).collect();
     while !left.is_empty() {
-        let event: Event =
-            match serde_json::from_value(json!({"Records": left.iter().map(|r| event(r)).collect::<Vec<_>>()})) {
-                Ok(event) => event,
-                Err(error) => {
-                    tracing::error!(%error, "stream records that are no event");
-                    return;
-                }
-            };
+        let event = match event_of(&left) {
+            Ok(event) => event,
+            Err(error) => {
+                tracing::error!(%error, "stream records that are no event");
+                return;
+            }
+        };
         let failed_at = match functions.outbox_fanout.handle(event).await {
             Ok(response) => match response.batch_item_failures.into_iter().next() {
                 None => return,
@@ -127,6 +126,14 @@ async fn hand_over(functions: &Functions, records: &[Record]) {
         }
         tokio::time::sleep(REST).await;
     }
+}
+
+/// The event that Lambda makes of `records`.
+///
+/// # Errors
+/// Never for records that a stream gave: they have every field an event needs.
+pub fn event_of(records: &[&Record]) -> Result<Event, serde_json::Error> {
+    serde_json::from_value(json!({"Records": records.iter().map(|record| event(record)).collect::<Vec<_>>()}))
 }
 
 fn sequence(record: &Record) -> Option<&str> {

@@ -52,6 +52,7 @@ pub(crate) struct World {
     others: PaymentFact,
     close: CloseOutcome,
     only_queries: bool,
+    backwards: bool,
     sent_at: Option<Timestamp>,
     refund: RefundFact,
     coupon: Option<CouponTerms>,
@@ -66,6 +67,7 @@ pub(crate) fn world() -> World {
         others: PaymentFact::NotPaidClosed,
         close: CloseOutcome::Accepted,
         only_queries: false,
+        backwards: false,
         sent_at: None,
         refund: RefundFact::Refunded,
         coupon: None,
@@ -101,6 +103,12 @@ impl World {
     /// Its answers come from one query, whatever was asked for: the close could not be sent.
     pub(crate) fn only_queried(mut self) -> World {
         self.only_queries = true;
+        self
+    }
+
+    /// The answers come in another order than the questions.
+    pub(crate) fn answers_backwards(mut self) -> World {
+        self.backwards = true;
         self
     }
 
@@ -144,7 +152,12 @@ impl World {
     pub(crate) fn answer(&self, question: &Question, now: Timestamp) -> Answer {
         match question {
             Question::Payments(attempts) => {
-                Answer::Payments(attempts.iter().map(|(no, sequence)| self.answers(*no, *sequence, now)).collect())
+                let mut answers: Vec<_> =
+                    attempts.iter().map(|(no, sequence)| self.answers(*no, *sequence, now)).collect();
+                if self.backwards {
+                    answers.reverse();
+                }
+                Answer::Payments(answers)
             }
             Question::RefundStatus(_) | Question::SubmitRefund(_) => Answer::Refund(self.refund.clone()),
             Question::Coupon(_) => Answer::Coupon(self.coupon.clone()),

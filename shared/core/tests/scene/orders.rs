@@ -339,7 +339,8 @@ impl AttemptScene {
 
     /// Of which `minor` are owed back.
     pub(crate) fn refund(mut self, minor: u64, status: RefundStatus) -> Self {
-        self.0.refund = Some(Refund { status, ..Refund::owed(euros(minor)) });
+        let sent = status != RefundStatus::Pending;
+        self.0.refund = Some(Refund { status, sent, ..Refund::owed(euros(minor)) });
         self
     }
 

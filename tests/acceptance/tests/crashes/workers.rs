@@ -31,7 +31,7 @@ async fn assert_closed_once(shop: &Shop, id: &str) {
     assert_eq!((&order["pending"], &order["refunds"]), (&json!([]), &json!([])));
     assert_eq!(shop.stock("SKU").await, (5, 0, 0));
     assert_eq!(statuses(shop, id).await, ["PAYING", "CLOSING", "CLOSED"], "never back (I1)");
-    assert_eq!(shop.metric("OrderClosed"), 1);
+    assert!(shop.metric("OrderClosed") <= 1, "by one worker, if it lived to tell");
     assert_eq!(shop.metric("InvariantBreach"), 0);
     assert!(!shop.is_due(id).await, "I12");
 }

@@ -13,7 +13,8 @@ fn capped(most: u32) -> ShopBuilder {
 /// How many open orders of a user are counted; `None` before the first.
 async fn counted(shop: &Shop, user: &str) -> Option<String> {
     let key = |name: String| AttributeValue::S(name);
-    let row = shop.database().get_item().table_name("orders").key("pk", key(format!("U#{user}"))).key("sk", key("U".into()));
+    let row =
+        shop.database().get_item().table_name("orders").key("pk", key(format!("U#{user}"))).key("sk", key("U".into()));
     let item = row.send().await.expect("the database answers").item?;
     item.get("n").and_then(|count| count.as_n().ok()).cloned()
 }

@@ -98,7 +98,10 @@ async fn shop_with_just_enough() -> Shop {
 
 fn full_order() -> OrderBody {
     order()
-        .with("lines", json!([{"sku": "A", "quantity": 2, "unit_price": 500}, {"sku": "B", "quantity": 1, "unit_price": 1}]))
+        .with(
+            "lines",
+            json!([{"sku": "A", "quantity": 2, "unit_price": 500}, {"sku": "B", "quantity": 1, "unit_price": 1}]),
+        )
         .with("coupon_id", "C")
         .with("points", 100)
         .with("quotas", json!([{"activity": "sale", "quantity": 1}, {"activity": "flash", "quantity": 2}]))
@@ -120,7 +123,10 @@ async fn whatever_is_missing_refuses_the_order_by_its_code_and_holds_nothing_of_
     for (body, code) in [
         (full_order().with("lines", lines(3, 1)), "insufficient_stock"),
         (full_order().with("lines", lines(2, 2)), "insufficient_stock"),
-        (full_order().with("lines", json!([{"sku": "unknown", "quantity": 1, "unit_price": 1_000}])), "insufficient_stock"),
+        (
+            full_order().with("lines", json!([{"sku": "unknown", "quantity": 1, "unit_price": 1_000}])),
+            "insufficient_stock",
+        ),
         (full_order().with("points", 101), "insufficient_points"),
         (full_order().with("quotas", quotas(2, 2)), "quota_exhausted"),
         (full_order().with("quotas", quotas(1, 3)), "quota_exhausted"),
@@ -156,7 +162,9 @@ async fn a_request_that_is_no_order_is_refused_with_the_place_and_holds_nothing(
     let shop = shop_with_just_enough().await;
     let before = everything(&shop).await;
     let line = json!({"sku": "A", "quantity": 1, "unit_price": 1_000});
-    let many = |n: usize| -> Value { (0..n).map(|n| json!({"sku": format!("S{n}"), "quantity": 1, "unit_price": 100})).collect() };
+    let many = |n: usize| -> Value {
+        (0..n).map(|n| json!({"sku": format!("S{n}"), "quantity": 1, "unit_price": 100})).collect()
+    };
     let slots = |n: usize| -> Value { (0..n).map(|n| json!({"activity": format!("A{n}"), "quantity": 1})).collect() };
     for (field, value, place) in [
         ("lines", json!([]), "/lines"),
@@ -175,7 +183,8 @@ async fn a_request_that_is_no_order_is_refused_with_the_place_and_holds_nothing(
         ("expire_at", json!("2030-01-01T00:00:00Z"), "/expire_at"),
     ] {
         let refused = shop.create(&full_order().with(field, value)).await.expect_problem(422, "invalid_request");
-        let pointer = refused.body["errors"][0]["pointer"].as_str().unwrap_or_default().trim_start_matches('#').to_owned();
+        let pointer =
+            refused.body["errors"][0]["pointer"].as_str().unwrap_or_default().trim_start_matches('#').to_owned();
         assert_eq!(pointer, place, "{:#}", refused.body);
     }
     assert_eq!((everything(&shop).await, shop.due().await.len()), (before, 0));

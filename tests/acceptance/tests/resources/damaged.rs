@@ -53,6 +53,41 @@ async fn b22_an_entry_whose_counter_is_missing_is_set_aside_with_an_alarm_and_th
 }
 
 #[tokio::test]
+async fn b22_once_its_counter_is_mended_a_person_resettles_what_was_set_aside_exactly_once() {
+    let shop = shop().with_stock("A", 5).with_stock("B", 5).with_time_standing_still().open().await;
+    let id = order_of_two(&shop).await;
+    lose_stock(&shop, "A").await;
+    let _ = shop.cancel(&id).await.expect(200);
+    shop.rest().await;
+    let resettle = async || {
+        let body = json!({"reason": "the row was restored"});
+        let answer = shop.admin("POST", &format!("/orders/{id}/resettle"), body).await.expect(200);
+        shop.rest().await;
+        answer.body
+    };
+    // While the row is still lost it stays set aside.
+    let _ = resettle().await;
+    assert_eq!(shop.order(&id).await["pending"], json!(["anomaly:stock:A/default/default"]));
+
+    let _ = shop.put_stock("A", 4).await.expect(200);
+    let mend = shop
+        .database()
+        .update_item()
+        .table_name("resources")
+        .key("pk", text("stock#A/default/default"))
+        .update_expression("SET rs = :one")
+        .expression_attribute_values(":one", AttributeValue::N("1".to_owned()));
+    let _ = mend.send().await.expect("the database takes it");
+    for _ in 0..2 {
+        let _ = resettle().await;
+        let order = shop.order(&id).await;
+        assert_eq!((holds(&order), &order["pending"]), (["RELEASED", "RELEASED"], &json!([])));
+        assert_eq!((shop.stock("A").await, shop.stock("B").await), ((5, 0, 0), (5, 0, 0)));
+    }
+    assert!(!shop.is_due(&id).await);
+}
+
+#[tokio::test]
 async fn b22_a_counter_that_holds_less_than_the_order_reserved_never_goes_below_zero() {
     let shop = shop().with_stock("A", 5).with_stock("B", 5).with_time_standing_still().open().await;
     let id = order_of_two(&shop).await;

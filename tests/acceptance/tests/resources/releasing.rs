@@ -149,7 +149,8 @@ async fn nothing_is_settled_of_an_order_that_is_not_over_whatever_is_delivered()
     let shop = shop().with_stock("SKU", 5).with_time_standing_still().open().await;
     shop.put_points("u1", 300).await;
     let id = shop.order_of(&order().with("points", 100)).await;
-    for (queue, kind) in [(Queue::StockRelease, "stock"), (Queue::PointsRelease, "points"), (Queue::QuotaRelease, "cap")]
+    for (queue, kind) in
+        [(Queue::StockRelease, "stock"), (Queue::PointsRelease, "points"), (Queue::QuotaRelease, "cap")]
     {
         deliver_at_once(&shop, 3, queue, &unit(&id, kind)).await;
     }

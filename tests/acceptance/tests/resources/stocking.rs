@@ -34,7 +34,9 @@ async fn stock_below_what_is_reserved_and_sold_is_refused_and_changes_nothing() 
     for on_hand in [4, 0] {
         let _ = shop.put_stock("SKU", on_hand).await.expect_problem(409, "stock_below_committed");
     }
-    for body in [json!({"on_hand": -1}), json!({"on_hand": 1.5}), json!({"on_hand": 1_000_000_001}), json!({}), Value::Null] {
+    for body in
+        [json!({"on_hand": -1}), json!({"on_hand": 1.5}), json!({"on_hand": 1_000_000_001}), json!({}), Value::Null]
+    {
         let refused = shop.admin("PUT", "/stock/SKU/default/default", body).await;
         let _ = refused.expect_problem(422, "invalid_request");
     }

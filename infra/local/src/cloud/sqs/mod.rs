@@ -7,7 +7,7 @@ mod queue;
 mod requests;
 mod send;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use expiry_core::time::Timestamp;
@@ -79,11 +79,15 @@ impl Queues {
         self.by_name.iter().map(|(name, queue)| (name.clone(), queue.counts())).collect()
     }
 
-    /// Whether nothing can be received (from queues that are not held) and nothing is in flight.
+    /// Whether nothing can be received (from queues that are not held) and nothing is in flight. What a dead-letter queue holds waits
+    /// for a person, not for a function.
     pub(crate) fn idle(&self, chance: &Chance) -> bool {
-        self.by_name
-            .iter()
-            .all(|(name, queue)| (chance.faults.holds(name) || !queue.has_visible()) && queue.counts().in_flight == 0)
+        let redrives = self.by_name.values().filter_map(|queue| queue.settings.redrive.as_ref());
+        let dead_letters: BTreeSet<&str> = redrives.map(|redrive| redrive.queue.as_str()).collect();
+        let rests = |name: &str, queue: &Queue| {
+            (chance.faults.holds(name) || !queue.has_visible()) && queue.counts().in_flight == 0
+        };
+        self.by_name.iter().all(|(name, queue)| dead_letters.contains(name.as_str()) || rests(name, queue))
     }
 
     /// When the next message becomes deliverable.

@@ -25,10 +25,12 @@ const FUTURE: &str = "zz";
 
 /// Puts it into `value`, at every depth.
 fn sprinkled(value: &AttributeValue) -> AttributeValue {
-    match value {
-        M(map) => M(sprinkled_map(map)),
-        L(values) => L(values.iter().map(sprinkled).collect()),
-        other => other.clone(),
+    if let M(map) = value {
+        M(sprinkled_map(map))
+    } else if let L(values) = value {
+        L(values.iter().map(sprinkled).collect())
+    } else {
+        value.clone()
     }
 }
 

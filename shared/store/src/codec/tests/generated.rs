@@ -106,9 +106,9 @@ fn hold() -> impl Strategy<Value = HoldStatus> {
 
 fn line() -> impl Strategy<Value = Line> {
     let stock = (
-        id(limits::SKU_BYTES, Sku::new::<String>),
-        id(limits::WAREHOUSE_BYTES, Warehouse::new::<String>),
-        id(limits::BATCH_BYTES, Batch::new::<String>),
+        id(limits::SKU_BYTES, Sku::new),
+        id(limits::WAREHOUSE_BYTES, Warehouse::new),
+        id(limits::BATCH_BYTES, Batch::new),
     );
     (stock, quantity(), amount(), hold()).prop_map(|((sku, warehouse, batch), quantity, unit_price, hold)| Line {
         stock: StockKey { sku, warehouse, batch },
@@ -120,12 +120,12 @@ fn line() -> impl Strategy<Value = Line> {
 
 fn coupon() -> impl Strategy<Value = CouponHold> {
     let reason = option::of(select(CouponReason::ALL.to_vec()));
-    (id(limits::COUPON_ID_BYTES, CouponId::new::<String>), select(CouponStatus::ALL.to_vec()), reason)
+    (id(limits::COUPON_ID_BYTES, CouponId::new), select(CouponStatus::ALL.to_vec()), reason)
         .prop_map(|(id, status, reason)| CouponHold { id, status, reason })
 }
 
 fn quota() -> impl Strategy<Value = QuotaHold> {
-    (id(limits::ACTIVITY_ID_BYTES, ActivityId::new::<String>), quantity(), hold())
+    (id(limits::ACTIVITY_ID_BYTES, ActivityId::new), quantity(), hold())
         .prop_map(|(activity, quantity, hold)| QuotaHold { activity, quantity, hold })
 }
 
@@ -137,7 +137,7 @@ fn initiator() -> impl Strategy<Value = Initiator> {
 }
 
 fn receipt() -> impl Strategy<Value = Receipt> {
-    let transaction = id(limits::TRANSACTION_ID_BYTES, TransactionId::new::<String>);
+    let transaction = id(limits::TRANSACTION_ID_BYTES, TransactionId::new);
     (transaction, money(), select(Standing::ALL.to_vec())).prop_map(|(transaction, paid, standing)| Receipt {
         transaction,
         paid,
@@ -157,13 +157,13 @@ fn refund() -> impl Strategy<Value = Refund> {
 
 fn attempt() -> impl Strategy<Value = Attempt> {
     let channel = (
-        id(limits::CHANNEL_ID_BYTES, ChannelId::new::<String>),
-        id(limits::MERCHANT_ID_BYTES, MerchantId::new::<String>),
-        option::of(id(limits::METHOD_BYTES, Method::new::<String>)),
+        id(limits::CHANNEL_ID_BYTES, ChannelId::new),
+        id(limits::MERCHANT_ID_BYTES, MerchantId::new),
+        option::of(id(limits::METHOD_BYTES, Method::new)),
     );
     let state = (amount(), initiator(), select(AttemptStatus::ALL.to_vec()), any::<bool>());
     let times = (option::of(at()), at(), option::of(at()), option::of(at()));
-    let reference = option::of(id(limits::CHANNEL_REFERENCE_BYTES, ChannelReference::new::<String>));
+    let reference = option::of(id(limits::CHANNEL_REFERENCE_BYTES, ChannelReference::new));
     let base = (channel, state, times, reference, option::of(refund()), option::of(receipt()));
     // Often enough the money is the attempt's own, and its amount is left out.
     (base, any::<bool>()).prop_map(|((channel, state, times, reference, refund, receipt), own)| {
@@ -242,7 +242,7 @@ fn ask_task() -> impl Strategy<Value = AskTask> {
 }
 
 fn rule() -> impl Strategy<Value = RuleRef> {
-    (id(limits::RULE_ID_BYTES, RuleId::new::<String>), any::<u32>()).prop_map(|(id, version)| RuleRef { id, version })
+    (id(limits::RULE_ID_BYTES, RuleId::new), any::<u32>()).prop_map(|(id, version)| RuleRef { id, version })
 }
 
 /// Any order.
@@ -251,11 +251,11 @@ pub(super) fn order() -> impl Strategy<Value = Order> {
         any::<[u8; 15]>().prop_map(OrderId::from_bits),
         any::<u64>(),
         status(),
-        id(limits::USER_ID_BYTES, UserId::new::<String>),
+        id(limits::USER_ID_BYTES, UserId::new),
         currency(),
         amount(),
         rule(),
-        option::of(id(limits::SOURCE_BYTES, Source::new::<String>)),
+        option::of(id(limits::SOURCE_BYTES, Source::new)),
         any::<[u8; 16]>(),
     );
     let held = (

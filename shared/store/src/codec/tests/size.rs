@@ -54,7 +54,7 @@ fn size_of_value(value: &AttributeValue) -> usize {
         AttributeValue::M(map) => {
             3 + map.iter().map(|(name, value)| 1 + name.len() + size_of_value(value)).sum::<usize>()
         }
-        other => panic!("the codec writes no {other:?}"),
+        AttributeValue::Bs(_) | AttributeValue::Ns(_) | _ => panic!("the codec writes no {value:?}"),
     }
 }
 

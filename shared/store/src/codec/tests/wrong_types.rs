@@ -32,20 +32,17 @@ fn mutants(value: &AttributeValue) -> Vec<AttributeValue> {
         .into_iter()
         .filter(|other| std::mem::discriminant(other) != std::mem::discriminant(value))
         .collect();
-    match value {
-        AttributeValue::M(map) => {
-            mutants.extend(mutants_of_map(map).into_iter().map(|(_, map)| AttributeValue::M(map)));
-        }
-        AttributeValue::L(values) => {
-            for (index, element) in values.iter().enumerate() {
-                for mutant in self::mutants(element) {
-                    let mut values = values.clone();
-                    values[index] = mutant;
-                    mutants.push(AttributeValue::L(values));
-                }
+    if let AttributeValue::M(map) = value {
+        mutants.extend(mutants_of_map(map).into_iter().map(|(_, map)| AttributeValue::M(map)));
+    }
+    if let AttributeValue::L(values) = value {
+        for (index, element) in values.iter().enumerate() {
+            for mutant in self::mutants(element) {
+                let mut values = values.clone();
+                values[index] = mutant;
+                mutants.push(AttributeValue::L(values));
             }
         }
-        _ => {}
     }
     mutants
 }
