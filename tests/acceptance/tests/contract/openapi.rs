@@ -114,6 +114,8 @@ impl Contract {
                     let schemas: Vec<&Value> = named.chain(open.filter(|schema| **schema != json!(false))).collect();
                     match schemas.as_slice() {
                         [] => found.push(format!("{at} is not documented")),
+                        // Anything may stand there.
+                        [Value::Bool(true), ..] => {}
                         [schema, ..] => self.undocumented(schema, field, &at, found),
                     }
                 }
