@@ -1,6 +1,6 @@
 //! The loop: read, decide, ask or commit, decide again. Bounded; no lock is held while a channel is asked.
 
-use expiry_core::decide::{Answer, Command, Commit, Decision, Knowledge, Then, decide};
+use expiry_core::decide::{Answer, Command, Commit, Decision, Knowledge, Question, Then, decide};
 use expiry_core::ids::OrderId;
 use expiry_core::limits;
 use expiry_core::time::Timestamp;
@@ -77,9 +77,13 @@ impl Context {
             };
             match decide(&order.order, command, &known, now) {
                 Decision::Done(outcome) => return Ok(Ran { order, outcome, at: now }),
-                Decision::Ask(_) if questions >= limits::QUESTIONS => return Err(self.contended()),
                 Decision::Ask(question) => {
-                    questions += 1;
+                    // A coupon's terms are read from the database: that takes a moment, and every version needs it anew.
+                    let to_a_channel = !matches!(question, Question::Coupon(_));
+                    if to_a_channel && questions >= limits::QUESTIONS {
+                        return Err(self.contended());
+                    }
+                    questions += usize::from(to_a_channel);
                     let version = order.order.version;
                     let answer = self.ask(&order.order, question).await?;
                     known.learn(version, answer);
@@ -118,11 +122,7 @@ impl Context {
         RunError::Contended
     }
 
-    async fn ask(
-        &self,
-        order: &expiry_core::order::Order,
-        question: expiry_core::decide::Question,
-    ) -> Result<Answer, RunError> {
+    async fn ask(&self, order: &expiry_core::order::Order, question: Question) -> Result<Answer, RunError> {
         let (answer, conversation) = self.put_question(order, question).await?;
         if let Some(conversation) = conversation {
             let entry = Entry {

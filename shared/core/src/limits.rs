@@ -96,7 +96,7 @@ pub const SCHEDULE_HOPS: u8 = 8;
 pub const DUE_AHEAD: Duration = Duration::from_secs(3_600);
 /// Shards of the due index (DESIGN §6).
 pub const DUE_SHARDS: u8 = 16;
-/// Most questions one run puts: each may take three calls of a channel, and the run must end before its function does.
+/// Most questions one run puts to channels: each may take three calls, and the run must end before its function does.
 pub const QUESTIONS: usize = 4;
 /// How often one run reads, asks and decides again before it leaves the order to the next one.
 pub const DECISION_ROUNDS: usize = 12;

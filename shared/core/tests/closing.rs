@@ -544,6 +544,23 @@ mod asking {
     }
 
     #[test]
+    fn an_attempt_taken_for_settled_that_can_be_paid_after_all_is_asked_about_until_it_cannot() {
+        let settled = attempt().status(AttemptStatus::Closed);
+        let order = order().attempt(settled).closing().closed().pending(Unit::Ask(no(1))).build();
+        for (fact, ends) in [
+            (PaymentFact::Open, false),
+            (PaymentFact::Processing, false),
+            (unknown(), false),
+            (PaymentFact::NotPaidClosed, true),
+            (PaymentFact::NotFound, true),
+        ] {
+            let run = run(&order, &ask(), &world().says_of_all(fact.clone()), later());
+            assert_eq!(run.order.pending.contains(&Unit::Ask(no(1))), !ends, "{fact:?}");
+            assert_eq!(run.order.attempts[0].status, AttemptStatus::Closed, "{fact:?}: never lowered by a query");
+        }
+    }
+
+    #[test]
     fn its_rhythm_is_that_of_the_close_and_its_turn_is_its_own() {
         let spans = [10, 30, 60, 120, 300, 600, 900].map(seconds);
         for (asked_before, span) in (0..).zip(spans) {

@@ -2,9 +2,12 @@
 //! item, of which one byte above 1,024 would double its writes.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use acceptance::{OrderBody, Shop, order, shop};
 use aws_sdk_dynamodb::types::AttributeValue;
+use expiry_core::time::Timestamp;
+use local::clock::MovableClock;
 use serde_json::{Value, json};
 
 /// Above this many bytes every write of the item costs twice.
@@ -199,7 +202,9 @@ const COUPON: &str = "coupon-01234567890123456";
 impl Life {
     /// The stored bytes after each of its stages.
     async fn sizes(self) -> Vec<(String, usize)> {
-        let shop = shop().with_stock(SKU, 5).with_time_standing_still().open().await;
+        // A time of which every digit counts: round numbers are stored in fewer bytes.
+        let clock = MovableClock::paused(Timestamp::EPOCH.plus(Duration::from_millis(1_799_999_987_653)));
+        let shop = shop().with_stock(SKU, 5).on(clock).open().await;
         shop.put_coupon(COUPON, USER, &shop.in_seconds(86_400)).await;
         let id =
             shop.order_of(&order().of(SKU, 1).by(USER).with("coupon_id", COUPON).with("payable_amount", 900)).await;

@@ -146,16 +146,16 @@ async fn b16_a_refund_that_fails_for_now_is_open_and_visible_until_the_channel_s
 
 #[tokio::test]
 async fn b16_a_refund_whose_answer_was_lost_is_asked_about_and_not_made_again() {
-    let shop = shop().with_stock("SKU", 5).with_env("CHANNEL_CALL_SECONDS", "1").open().await;
+    let shop = shop().with_stock("SKU", 5).with_env("CHANNEL_CALL_SECONDS", "2").open().await;
     let (id, payment) = closed_order(&shop).await;
     // The question before the refund is answered in time, the refund itself is done and answered too late.
-    shop.channel(&payment, json!({"state": "SUCCESS", "delay_ms": 600})).await;
+    shop.channel(&payment, json!({"state": "SUCCESS", "delay_ms": 1_000})).await;
     let asked = shop.calls(&payment, "query").await;
     assert_eq!(shop.notify(&payment, Value::Null).await.body["status"], 200);
     while shop.calls(&payment, "query").await == asked {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
-    shop.channel(&payment, json!({"delay_ms": 1_500})).await;
+    shop.channel(&payment, json!({"delay_ms": 60_000})).await;
     shop.rest().await;
     let unknown = refund(&shop, &id).await;
     assert_eq!((&unknown["status"], &unknown["last_error"]), (&json!("SUBMITTED"), &json!("timeout")), "{unknown:#}");

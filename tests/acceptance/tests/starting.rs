@@ -171,7 +171,7 @@ async fn a_payment_in_doubt_that_the_channel_did_create_is_closed_or_found_paid_
         let id = shop.ordered().await;
         let payment = format!("{id}-1");
         // The channel creates it, and its answer comes too late.
-        shop.channel(&payment, json!({"delay_ms": 1_200})).await;
+        shop.channel(&payment, json!({"delay_ms": 60_000})).await;
         let _ = shop.pay(&id).await.expect_problem(502, "channel_unavailable");
         assert_eq!(shop.calls(&payment, "place").await, 1);
         assert_statuses(&shop, &id, "PAYING", &["INITIATED"]).await;
@@ -268,7 +268,7 @@ async fn i10_a_credential_that_arrives_after_the_cancel_is_withheld_and_closed()
     let shop = open_shop().await;
     let id = shop.ordered().await;
     let payment = format!("{id}-1");
-    shop.channel(&payment, json!({"delay_ms": 300})).await;
+    shop.channel(&payment, json!({"delay_ms": 1_000})).await;
     let cancel = async {
         until_called(&shop, &payment, "place").await;
         shop.channel(&payment, json!({"delay_ms": 0})).await;
@@ -290,7 +290,7 @@ async fn i10_a_credential_that_arrives_after_the_deadline_is_withheld_and_closed
     let payment = format!("{id}-1");
     shop.faults(json!({"drop_wakes": true})).await;
     shop.advance(WINDOW - 2).await;
-    shop.channel(&payment, json!({"delay_ms": 300})).await;
+    shop.channel(&payment, json!({"delay_ms": 1_000})).await;
     let time_passes = async {
         until_called(&shop, &payment, "place").await;
         shop.channel(&payment, json!({"delay_ms": 0})).await;
@@ -309,7 +309,7 @@ async fn i10_a_payment_that_another_overtakes_hands_out_no_credential() {
     let shop = open_shop().await;
     let id = shop.ordered().await;
     let slow = format!("{id}-1");
-    shop.channel(&slow, json!({"delay_ms": 300})).await;
+    shop.channel(&slow, json!({"delay_ms": 1_000})).await;
     let other = async {
         until_called(&shop, &slow, "place").await;
         shop.channel(&slow, json!({"delay_ms": 0})).await;

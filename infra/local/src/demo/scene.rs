@@ -12,6 +12,11 @@ use expiry_core::reservation::CounterKey;
 use super::cells;
 use super::shop::{Shop, Surprise};
 
+/// How far the clock is moved while effects wait for their next try.
+const STEP: Duration = Duration::from_secs(2);
+/// How often.
+const PATIENCE: u32 = 10;
+
 /// What a scene leaves behind: the orders and goods it was about.
 #[derive(Debug, Default)]
 pub(super) struct Cast {
@@ -91,11 +96,7 @@ impl Scene {
 
     async fn end(&self, shop: &Shop) -> Result<Row, Surprise> {
         let cast = (self.play)(shop).await?;
-        shop.rest().await?;
-        let mut orders: Vec<Order> = Vec::with_capacity(cast.orders.len());
-        for id in &cast.orders {
-            orders.push(shop.load(id).await?);
-        }
+        let orders = finished(shop, &cast.orders).await?;
         let row = Row {
             name: self.name,
             story: self.story,
@@ -111,6 +112,7 @@ impl Scene {
         Ok(self.compared(row))
     }
 
+    /// Compares the cells with what was expected.
     fn compared(&self, mut row: Row) -> Row {
         let Expected { status, money, goods, decided } = &self.expected;
         let cells = [
@@ -138,5 +140,23 @@ impl Scene {
             moved: Duration::ZERO,
             surprises: vec![surprise.0],
         }
+    }
+}
+
+/// The orders once their effects are done: a refund that met others at its order is sent again after some seconds, like any message
+/// that meets contention. What never ends is left for the verdicts.
+async fn finished(shop: &Shop, ids: &[OrderId]) -> Result<Vec<Order>, Surprise> {
+    shop.rest().await?;
+    let mut tries = 0;
+    loop {
+        let mut orders = Vec::with_capacity(ids.len());
+        for id in ids {
+            orders.push(shop.load(id).await?);
+        }
+        if tries == PATIENCE || orders.iter().all(|order| order.pending.is_empty()) {
+            return Ok(orders);
+        }
+        tries += 1;
+        shop.advance(STEP).await?;
     }
 }

@@ -284,7 +284,8 @@ impl Shop {
         self.rest().await?;
         for _ in 0..STEPS {
             if !matches!(self.load(id).await?.status, OrderStatus::PendingPayment | OrderStatus::Paying) {
-                return Ok(());
+                // It may have been woken just now: its closer is let finish.
+                return self.rest().await;
             }
             self.advance(STEP).await?;
         }

@@ -127,7 +127,7 @@ async fn an_order_that_is_being_closed_while_its_channel_does_not_know() {
     let _ = it.call("POST", &format!("/admin/orders/{id}/check"), reason).await.expect(200);
     assert_eq!(it.shop.metric("OrderClosed"), 0);
     // Long after the rhythm's end it waits for a person.
-    for _ in 0..4 {
+    for _ in 0..9 {
         it.shop.advance(3_600).await;
         let _ = it.shop.scan().await;
     }
@@ -165,10 +165,15 @@ async fn late_money_on_its_way_back_and_back() {
     let listed = it.get("/admin/refunds").await;
     assert_eq!(listed["refunds"][0]["refund_no"], refund["refund_no"]);
     let retry = format!("/admin/refunds/{}/retry", refund["refund_no"].as_str().unwrap_or_default());
-    let _ = it.call("POST", &retry, json!({"reason": "now"})).await;
-    it.shop.channel(&payment, json!({"refund": "ok"})).await;
-    it.shop.advance(3_600).await;
-    let _ = it.shop.scan().await;
+    let reason = json!({"reason": "the rest went back by hand"});
+    assert_eq!(code(&it.call("POST", &retry, reason.clone()).await), (409, "not_due"));
+    // What is left is no longer what was to be given back, so a person has to look.
+    it.shop.channel(&payment, json!({"refund": "ok", "refunded_amount": 400})).await;
+    it.shop.advance(13).await;
+    assert_eq!(it.shown(&id).await["refunds"][0]["status"], "FAILED");
+    it.shop.channel(&payment, json!({"refunded_amount": 1_000})).await;
+    let _ = it.call("POST", &retry, reason).await.expect(200);
+    it.shop.advance(3).await;
     assert_eq!(it.shown(&id).await["refunds"][0]["status"], "SUCCEEDED");
 }
 

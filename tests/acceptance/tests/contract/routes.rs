@@ -17,6 +17,7 @@ const ROUTING: [(&str, &str, &str); 3] = [
     (include_str!("../../../../functions/order-api/src/lib.rs"), "match (method(request)", "unwrap_or_else"),
     (include_str!("../../../../functions/admin-api/src/lib.rs"), "async fn answer(", "fn operator("),
 ];
+const DEPLOYMENT: &str = include_str!("../../../../template.yaml");
 /// A part of a path that is no word of a route; everything there is, is there under this name, as is the channel.
 const NAME: &str = "sim";
 const METHODS: [&str; 6] = ["GET", "PUT", "POST", "DELETE", "PATCH", "OPTIONS"];
@@ -51,6 +52,16 @@ async fn is_served(shop: &Shop, method: &str, path: &str) -> bool {
     // A resource that is not there says which; a route that is not there says nothing.
     let no_route = answer.text("code") == "not_found" && answer.body["detail"].is_null();
     !no_route && answer.status != 405
+}
+
+/// `RouteKey: POST /orders`, one line each.
+#[test]
+fn the_deployment_has_exactly_the_routes_of_the_contract() {
+    let contract = Contract::read();
+    let keys = DEPLOYMENT.lines().filter_map(|line| line.trim().strip_prefix("RouteKey: "));
+    let operations = contract.operations();
+    let operations = operations.iter().map(|(method, operation)| format!("{method} {}", operation.path));
+    assert_eq!(keys.map(str::to_owned).collect::<BTreeSet<_>>(), operations.collect());
 }
 
 #[tokio::test]

@@ -2,6 +2,7 @@
 //! restarts. Every test runs the real handlers on a clock that stands still unless it is moved.
 
 mod channel_silent;
+mod contention;
 mod late_money;
 mod lost_answers;
 mod restart;

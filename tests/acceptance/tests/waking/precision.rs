@@ -70,7 +70,7 @@ fn assert_within_the_bound(late: &[i64]) {
 
 #[tokio::test]
 async fn b30_five_hundred_orders_with_spread_deadlines_are_closed_by_wake_ups_alone_within_two_seconds_at_p99() {
-    let rules = rules(150, 4);
+    let rules = rules(150, 2);
     let shop = shop().with_stock("SKU", 500).with_env("EXPIRY_RULES", &rules).with_time_standing_still().open().await;
     let ids = create(&shop, 500, Duration::from_millis(83)).await;
     let deadlines = deadlines(&shop, &ids).await;

@@ -38,7 +38,7 @@ async fn b39_an_open_order_has_one_schedule_and_an_order_that_is_over_or_closing
     shop.channel(&silent, json!({"state": "ERROR"})).await;
     let _ = shop.cancel(&closing).await.expect(202);
     shop.rest().await;
-    assert_eq!(armed(&shop).await, [expired.clone()]);
+    assert_eq!(armed(&shop).await, std::slice::from_ref(&expired));
     shop.pass_deadline().await;
     assert_eq!((shop.status(&expired).await.as_str(), armed(&shop).await), ("CLOSED", vec![]));
 }
