@@ -98,7 +98,7 @@ async fn local(system: &System, method: &Method, command: &str, body: &Bytes) ->
             let ClockRequest { advance_seconds } = parse_json(body)?;
             if advance_seconds > limits::WINDOW_SECONDS {
                 let detail = format!("must be from 0 to {}", limits::WINDOW_SECONDS);
-                return Err(Problem::invalid("/advance_seconds", detail));
+                return Err(Problem::invalid("#/advance_seconds", detail));
             }
             let now = system.advance(Duration::from_secs(advance_seconds)).await;
             Ok(json_response(200, &json!({"now": now.to_string()})))
@@ -114,7 +114,7 @@ async fn local(system: &System, method: &Method, command: &str, body: &Bytes) ->
         },
         ("POST", "deliver") => {
             let DeliverRequest { queue, body } = parse_json(body)?;
-            let queue = Queue::parse(&queue).ok_or_else(|| Problem::invalid("/queue", "is not a queue"))?;
+            let queue = Queue::parse(&queue).ok_or_else(|| Problem::invalid("#/queue", "is not a queue"))?;
             let text = body.as_str().map_or_else(|| body.to_string(), str::to_owned);
             match system.deliver(queue, &text).await {
                 Ok(message_id) => Ok(json_response(202, &json!({"message_id": message_id}))),

@@ -87,7 +87,7 @@ impl Context {
     }
 
     async fn hear_of_refund(&self, order: &Order, no: AttemptNo, submit: bool) -> (Answer, Option<Conversation>) {
-        let nobody = |cause| (Answer::Refund(RefundFact::Unknown(Cause::new(cause))), None);
+        let nobody = |cause| (Answer::Refund(no, RefundFact::Unknown(Cause::new(cause))), None);
         let Some(attempt) = order.attempt(no) else {
             return nobody("the order has no such attempt");
         };
@@ -109,7 +109,7 @@ impl Context {
             ("query_refund", client.query_refund(&request, self.channel_call).await)
         };
         let calls = vec![heard(no, call, answered.sent_at, refund_text(&answered.answer))];
-        (Answer::Refund(answered.answer), Some(Conversation { calls }))
+        (Answer::Refund(no, answered.answer), Some(Conversation { calls }))
     }
 }
 

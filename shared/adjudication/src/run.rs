@@ -84,9 +84,8 @@ impl Context {
                         return Err(self.contended());
                     }
                     questions += usize::from(to_a_channel);
-                    let version = order.order.version;
                     let answer = self.ask(&order.order, question).await?;
-                    known.learn(version, answer);
+                    known.learn(&order.order, answer);
                 }
                 Decision::Commit(commit) => match self.store.commit(&order, &commit).await {
                     Ok(written) => {

@@ -2,7 +2,7 @@
 
 mod scene;
 
-use expiry_core::attempt::Standing;
+use expiry_core::attempt::{AttemptStatus, Standing};
 use expiry_core::closing::Turn;
 use expiry_core::decide::refund::{RefundOutcome, WorkRefund};
 use expiry_core::decide::retry_refund::{RetryOutcome, RetryRefund};
@@ -74,7 +74,7 @@ fn submitted_is_durable_with_a_lease_before_the_channel_hears_of_it() {
     let mut known = Knowledge::default();
     let Decision::Ask(question) = decide(&order, &give_back(1), &known, later()) else { panic!("verified first") };
     assert!(matches!(question, Question::Payments(_)));
-    known.learn(order.version, confirms(&order, 0).answer(&question, later()));
+    known.learn(&order, confirms(&order, 0).answer(&question, later()));
     let Decision::Commit(commit) = decide(&order, &give_back(1), &known, later()) else { panic!("a commit") };
     assert_eq!(commit.then, Then::Continue);
     assert_eq!(refund(&commit.order).status, RefundStatus::Submitted);
@@ -213,9 +213,11 @@ fn what_nobody_owes_is_not_given_back() {
 }
 
 #[test]
-fn an_answer_of_another_version_counts_for_nothing() {
+fn an_answer_about_the_attempt_as_it_was_before_counts_for_nothing() {
     let order = owed().build();
+    let mut as_it_was = order.clone();
+    as_it_was.attempts[0].status = AttemptStatus::Unknown;
     let mut known = Knowledge::default();
-    known.learn(order.version - 1, Answer::Refund(RefundFact::Refunded));
+    known.learn(&as_it_was, Answer::Refund(no(1), RefundFact::Refunded));
     assert!(matches!(decide(&order, &give_back(1), &known, later()), Decision::Ask(Question::Payments(_))));
 }

@@ -130,13 +130,12 @@ impl Ask {
             }
             Claim::Own => {}
         }
-        match known.payments(order) {
-            None => {
-                let sequence = |no| (no, Sequence::QueryCloseQuery);
-                Decision::Ask(Question::Payments(attempts.into_iter().map(sequence).collect()))
-            }
-            Some(answers) => self.record(order, answers, known, now),
+        let unanswered = known.unanswered(order, &attempts);
+        if unanswered.is_empty() {
+            return self.record(order, &known.payments(order), known, now);
         }
+        let whole = |no| (no, Sequence::QueryCloseQuery);
+        Decision::Ask(Question::Payments(unanswered.into_iter().map(whole).collect()))
     }
 
     fn record(
@@ -181,12 +180,13 @@ impl Ask {
         if attempts.is_empty() {
             return Decision::Done(AskOutcome::NothingToAsk);
         }
-        let Some(answers) = known.payments(order) else {
+        let unanswered = known.unanswered(order, &attempts);
+        if !unanswered.is_empty() {
             let query = |no| (no, Sequence::Query);
-            return Decision::Ask(Question::Payments(attempts.into_iter().map(query).collect()));
-        };
+            return Decision::Ask(Question::Payments(unanswered.into_iter().map(query).collect()));
+        }
         let mut draft = Draft::new(order, because(), now);
-        draft.apply(answers, known);
+        draft.apply(&known.payments(order), known);
         let outcome = if units(&draft.order).is_empty() {
             AskOutcome::Answered
         } else {

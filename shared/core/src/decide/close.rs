@@ -12,7 +12,7 @@ use crate::decide::rhythm::next_look;
 use crate::decide::{Command, Decision, Draft, Knowledge, Question, Sequence, Then};
 use crate::evidence::{Actor, Because, DecidingFact, Trigger};
 use crate::fact::{AttemptAnswers, Cause};
-use crate::ids::WorkerId;
+use crate::ids::{AttemptNo, WorkerId};
 use crate::limits;
 use crate::order::{Order, OrderStatus};
 use crate::signal::Signal;
@@ -152,11 +152,13 @@ impl Command for Close {
                 };
             }
         }
-        let unsettled: Vec<_> = order.unsettled_attempts().map(|(no, _)| (no, Sequence::QueryCloseQuery)).collect();
-        match known.payments(order) {
-            None if !unsettled.is_empty() => Decision::Ask(Question::Payments(unsettled)),
-            answers => self.adjudicate(order, answers.unwrap_or(&[]), known, now),
+        let unsettled: Vec<AttemptNo> = order.unsettled_attempts().map(|(no, _)| no).collect();
+        let unanswered = known.unanswered(order, &unsettled);
+        if unanswered.is_empty() {
+            return self.adjudicate(order, &known.payments(order), known, now);
         }
+        let whole = |no| (no, Sequence::QueryCloseQuery);
+        Decision::Ask(Question::Payments(unanswered.into_iter().map(whole).collect()))
     }
 }
 

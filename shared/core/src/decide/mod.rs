@@ -20,6 +20,7 @@ mod rhythm;
 pub mod settle;
 pub mod start_payment;
 
+use crate::attempt::Attempt;
 use crate::fact::{AttemptAnswers, RefundFact};
 use crate::ids::{AttemptNo, CouponId};
 use crate::order::{Order, OrderStatus};
@@ -100,15 +101,14 @@ pub enum Sequence {
     QueryCloseQuery,
 }
 
-/// What is known besides the order. Answers hold for the version they were gathered on: facts from before the order changed
-/// are thrown away (DESIGN §5.3).
+/// What is known besides the order. An answer about an attempt holds while the attempt is as it was when it was asked about: facts
+/// from before it changed are thrown away (DESIGN §5.3), and what others do to the rest of the order costs no second question.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Knowledge {
-    version: u64,
-    payments: Option<Vec<AttemptAnswers>>,
-    refund: Option<RefundFact>,
+    payments: Vec<(Attempt, AttemptAnswers)>,
+    refund: Option<(Attempt, AttemptNo, RefundFact)>,
     coupon: Option<Option<CouponTerms>>,
-    refusals: Vec<Refusal>,
+    refusals: Vec<(u64, Refusal)>,
 }
 
 /// The answer to a [`Question`].
@@ -116,56 +116,64 @@ pub struct Knowledge {
 pub enum Answer {
     /// About attempts.
     Payments(Vec<AttemptAnswers>),
-    /// About a refund.
-    Refund(RefundFact),
+    /// About the refund of an attempt.
+    Refund(AttemptNo, RefundFact),
     /// A coupon's terms; `None` when there is no such coupon.
     Coupon(Option<CouponTerms>),
 }
 
 impl Knowledge {
-    /// Adds an answer that was gathered on `version`.
-    pub fn learn(&mut self, version: u64, answer: Answer) {
-        self.forget_older_than(version);
+    /// Adds an answer to a question that was put about `order` as it was.
+    pub fn learn(&mut self, order: &Order, answer: Answer) {
         match answer {
-            Answer::Payments(answers) => self.payments = Some(answers),
-            Answer::Refund(fact) => self.refund = Some(fact),
+            Answer::Payments(answers) => {
+                for answer in answers {
+                    self.payments.retain(|(_, known)| known.attempt != answer.attempt);
+                    self.payments.extend(order.attempt(answer.attempt).map(|attempt| (attempt.clone(), answer)));
+                }
+            }
+            Answer::Refund(no, fact) => self.refund = order.attempt(no).map(|attempt| (attempt.clone(), no, fact)),
             Answer::Coupon(terms) => self.coupon = Some(terms),
         }
     }
 
     /// Adds what a commit that was decided on `version` was refused for. Coupon terms are then read anew.
     pub fn refuse(&mut self, version: u64, refusal: Refusal) {
-        self.forget_older_than(version);
         if refusal == Refusal::Coupon {
             self.coupon = None;
         }
-        self.refusals.push(refusal);
+        self.refusals.push((version, refusal));
     }
 
-    fn forget_older_than(&mut self, version: u64) {
-        if self.version != version {
-            *self = Knowledge { version, ..Knowledge::default() };
-        }
+    /// The answers about attempts that are as they were.
+    fn payments(&self, order: &Order) -> Vec<AttemptAnswers> {
+        let holds = |(as_it_was, answer): &&(Attempt, AttemptAnswers)| order.attempt(answer.attempt) == Some(as_it_was);
+        self.payments.iter().filter(holds).map(|(_, answer)| answer.clone()).collect()
     }
 
-    fn payments(&self, order: &Order) -> Option<&[AttemptAnswers]> {
-        self.payments.as_deref().filter(|_| self.version == order.version)
+    /// Those of `attempts` about which nothing is known.
+    fn unanswered(&self, order: &Order, attempts: &[AttemptNo]) -> Vec<AttemptNo> {
+        let answers = self.payments(order);
+        attempts.iter().copied().filter(|no| answers.iter().all(|answer| answer.attempt != *no)).collect()
     }
 
-    fn refund(&self, order: &Order) -> Option<&RefundFact> {
-        self.refund.as_ref().filter(|_| self.version == order.version)
+    fn refund(&self, order: &Order, no: AttemptNo) -> Option<&RefundFact> {
+        let (as_it_was, of, fact) = self.refund.as_ref()?;
+        (*of == no && order.attempt(no) == Some(as_it_was)).then_some(fact)
     }
 
-    fn coupon(&self, order: &Order) -> Option<Option<&CouponTerms>> {
-        self.coupon.as_ref().filter(|_| self.version == order.version).map(Option::as_ref)
+    /// Terms may be old: the write that uses them has them as its condition.
+    fn coupon(&self) -> Option<Option<&CouponTerms>> {
+        self.coupon.as_ref().map(Option::as_ref)
     }
 
-    fn refusals(&self, order: &Order) -> &[Refusal] {
-        if self.version == order.version { &self.refusals } else { &[] }
+    /// What was refused on the order as it is.
+    fn refusals(&self, order: &Order) -> impl Iterator<Item = &Refusal> {
+        self.refusals.iter().filter(|(version, _)| *version == order.version).map(|(_, refusal)| refusal)
     }
 
     fn taken(&self, order: &Order, attempt: AttemptNo) -> bool {
-        self.refusals(order).contains(&Refusal::TransactionTaken(attempt))
+        self.refusals(order).any(|refusal| *refusal == Refusal::TransactionTaken(attempt))
     }
 }
 

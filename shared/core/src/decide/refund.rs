@@ -75,7 +75,7 @@ impl Command for WorkRefund {
             Claim::Free => false,
             Claim::Own => true,
         };
-        match (refund.status, known.refund(order)) {
+        match (refund.status, known.refund(order, self.attempt)) {
             (RefundStatus::Succeeded, _) => Decision::Done(RefundOutcome::NothingToDo),
             (RefundStatus::Failed, _) => Decision::Done(RefundOutcome::Failed),
             (RefundStatus::Pending | RefundStatus::Submitted, _) if !refund.sent => {
@@ -104,9 +104,10 @@ impl WorkRefund {
 
     /// The channel must confirm the money and how much of it is left before anything is submitted.
     fn verify(&self, order: &Order, refund: &Refund, known: &Knowledge, now: Timestamp) -> Decision<RefundOutcome> {
-        let Some(answers) = known.payments(order) else {
+        let answers = known.payments(order);
+        if known.unanswered(order, &[self.attempt]).contains(&self.attempt) {
             return Decision::Ask(Question::Payments(vec![(self.attempt, Sequence::Query)]));
-        };
+        }
         let receipt = order.attempt(self.attempt).and_then(|attempt| attempt.receipt.as_ref());
         let confirmed =
             answers.iter().find(|answer| answer.attempt == self.attempt).and_then(|answer| match &answer.fact {

@@ -83,7 +83,6 @@ fn settle_counters(
     let before = draft.before();
     let refused: Vec<&CounterKey> = known
         .refusals(before)
-        .iter()
         .flat_map(|refusal| match refusal {
             Refusal::Counters(keys) => keys.as_slice(),
             Refusal::TransactionTaken(_) | Refusal::Coupon | Refusal::OpenOrders => &[],
@@ -124,7 +123,7 @@ fn settle_coupon(mut draft: Draft<'_>, direction: Direction, known: &Knowledge) 
         draft.signals.push(Signal::ReservationAnomaly(format!("coupon:{} is {}", hold.id, hold.status.name())));
         return draft.commit(settled);
     }
-    let Some(terms) = known.coupon(before) else {
+    let Some(terms) = known.coupon() else {
         return Decision::Ask(Question::Coupon(hold.id));
     };
     let Some(terms) = terms.filter(|terms| holds(terms, before)) else {
@@ -167,7 +166,7 @@ fn given_back(terms: &CouponTerms, closed_at: Timestamp) -> (CouponStatus, Optio
 fn uncount(draft: &mut Draft<'_>, known: &Knowledge) {
     draft.order.counted_open = false;
     let user = draft.order.user.clone();
-    if known.refusals(draft.before()).contains(&Refusal::OpenOrders) {
+    if known.refusals(draft.before()).any(|refusal| *refusal == Refusal::OpenOrders) {
         draft.signals.push(Signal::ReservationAnomaly(format!("open orders of {user} are not above zero")));
     } else {
         draft.rows.push(Row::OpenOrders { user, change: OpenOrdersChange::Uncount });

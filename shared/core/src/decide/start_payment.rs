@@ -83,9 +83,10 @@ impl Command for StartPayment {
         if order.attempts.len() >= limits::ATTEMPTS {
             return refused(StartRefusal::TooMany);
         }
-        match known.payments(order) {
-            None => Decision::Ask(Question::Payments(vec![(no, Sequence::QueryCloseQuery)])),
-            Some(answers) => self.change(order, no, answers, known, amount, now),
+        if known.unanswered(order, &[no]).is_empty() {
+            self.change(order, no, &known.payments(order), known, amount, now)
+        } else {
+            Decision::Ask(Question::Payments(vec![(no, Sequence::QueryCloseQuery)]))
         }
     }
 }

@@ -159,7 +159,7 @@ impl World {
                 }
                 Answer::Payments(answers)
             }
-            Question::RefundStatus(_) | Question::SubmitRefund(_) => Answer::Refund(self.refund.clone()),
+            Question::RefundStatus(no) | Question::SubmitRefund(no) => Answer::Refund(*no, self.refund.clone()),
             Question::Coupon(_) => Answer::Coupon(self.coupon.clone()),
         }
     }

@@ -56,7 +56,7 @@ where
         match decide(&run_order, command, &known, now) {
             Decision::Done(outcome) => return Run { order: run_order, outcome, signals, rows, asked, commits, path },
             Decision::Ask(question) => {
-                known.learn(run_order.version, world.answer(&question, now));
+                known.learn(&run_order, world.answer(&question, now));
                 asked.push(question);
             }
             Decision::Commit(commit) => {

@@ -25,8 +25,6 @@ enum Mishap {
     RequestLost,
     /// It is throttled; the SDK sends it again.
     Throttled,
-    /// The service fails; the SDK sends it again.
-    ServerError,
     /// It meets another transaction; the SDK does not send it again.
     Conflict,
 }
@@ -40,7 +38,6 @@ impl Mishap {
             (Mishap::RequestLost, _) => Some(CallFate::LoseRequest),
             (Mishap::Throttled, Service::DynamoDb) => failure(400, "ProvisionedThroughputExceededException"),
             (Mishap::Throttled, _) => failure(429, "ThrottlingException"),
-            (Mishap::ServerError, _) => failure(500, "InternalServerError"),
             (Mishap::Conflict, Service::DynamoDb) => match call.operation {
                 "UpdateItem" => failure(400, "TransactionConflictException"),
                 "TransactWriteItems" => {
@@ -170,7 +167,7 @@ async fn every_write_suffers_once(story: Story) {
     assert_eq!(undisturbed["breaches"], 0);
     let same = |end: &Value, case: &str| assert_eq!(end, &undisturbed, "{case}");
     told_with_each(story, Mishap::AnswerLost, each(&writes), 1, same).await;
-    for mishap in [Mishap::RequestLost, Mishap::Throttled, Mishap::ServerError, Mishap::Conflict] {
+    for mishap in [Mishap::RequestLost, Mishap::Throttled, Mishap::Conflict] {
         told_with_each(story, mishap, side_by_side(&writes), 1, same).await;
     }
 }
