@@ -149,9 +149,8 @@ impl AdminApi {
         let ActionRequest { reason } = json_body(request)?;
         checked_reason(&reason)?;
         let (id, attempt) = (number.payment().order().clone(), number.payment().attempt());
-        let order = self.context.read(&id).await.map_err(|error| match error {
-            RunError::NotFound => not_found(),
-            other => other.problem(&id),
+        let order = self.context.read(&id).await.map_err(|error| {
+            if matches!(error, RunError::NotFound) { not_found() } else { error.problem(&id) }
         })?;
         let status = |order: &Order| {
             let refund = order.attempt(attempt).and_then(|attempt| attempt.refund.as_ref());

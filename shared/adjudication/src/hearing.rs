@@ -61,7 +61,11 @@ impl Context {
                     self.metrics.milliseconds(Metric::ExpireToClosed, span, &[]);
                 }
             }
-            OrderStatus::Paid => self.metrics.count(Metric::OrderPaid, 1, &[]),
+            OrderStatus::Paid => {
+                // Told by `callback`; every other trigger found it by asking: callbacks that stay away show here (case b49).
+                let trigger = after.evidence.last().map_or("", |evidence| evidence.trigger.as_str());
+                self.metrics.count(Metric::OrderPaid, 1, &[(Dimension::Trigger, trigger)]);
+            }
             OrderStatus::PendingPayment | OrderStatus::Paying | OrderStatus::Closing => {}
         }
     }

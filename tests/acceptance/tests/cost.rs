@@ -275,7 +275,7 @@ fn value_bytes(value: &AttributeValue) -> usize {
         AttributeValue::Ss(texts) => texts.iter().map(String::len).sum(),
         AttributeValue::L(values) => 3 + values.iter().map(|value| 1 + value_bytes(value)).sum::<usize>(),
         AttributeValue::M(map) => 3 + map.len() + item_bytes(map),
-        other => panic!("an order stores no {other:?}"),
+        other @ (AttributeValue::Ns(_) | AttributeValue::Bs(_) | _) => panic!("an order stores no {other:?}"),
     }
 }
 

@@ -148,6 +148,43 @@ async fn stock_is_not_set_below_what_orders_hold() {
 }
 
 #[tokio::test]
+async fn a_list_is_only_asked_for_what_it_has() {
+    let shop = full_shop().await;
+    for path in [
+        "/admin/orders?status=OPEN",
+        "/admin/orders?status=paid",
+        "/admin/orders?status=",
+        "/admin/orders?overdue=maybe",
+        "/admin/orders?overdue=",
+        "/admin/orders?limit=0",
+        "/admin/orders?limit=101",
+        "/admin/orders?limit=-1",
+        "/admin/orders?limit=1.5",
+        "/admin/orders?limit=many",
+        "/admin/orders?limit=18446744073709551616",
+        "/admin/orders?cursor=",
+        "/admin/orders?cursor=x",
+        "/admin/orders?cursor=%20",
+        "/admin/orders?cursor=AAAA",
+        "/admin/orders?cursor=MS54",
+        "/admin/refunds?limit=0",
+        "/admin/refunds?cursor=x",
+        "/admin/findings?day=today",
+        "/admin/findings?day=",
+        "/admin/findings?day=2026-13-01",
+        "/admin/findings?day=2026-02-30",
+        "/admin/findings?day=2026-1-1",
+        "/admin/findings?day=2026-01-01T00:00:00Z",
+        "/admin/findings?day=%E2%82%AC%E2%82%AC%E2%82%AC%E2%82%AC",
+    ] {
+        assert_refused(&shop.send("GET", path, &[VIEWER], "").await, path, 422, "invalid_request");
+    }
+    for path in ["/admin/orders", "/admin/refunds", "/admin/findings", "/admin/overview", "/admin/orders?unknown=1"] {
+        assert_eq!(shop.send("GET", path, &[VIEWER], "").await.status, 200, "{path}");
+    }
+}
+
+#[tokio::test]
 async fn the_local_controls_refuse_what_they_do_not_understand() {
     let shop = full_shop().await;
     let before = shop.now();

@@ -76,7 +76,7 @@ async fn after_a_restart_without_queues_and_schedules_the_scan_repairs_every_ord
     assert!(
         shop.system.cloud.queue_counts().values().all(|count| count.visible + count.delayed + count.in_flight == 0)
     );
-    assert_eq!(shop.schedules().await.iter().filter(|(name, _)| before.iter().any(|id| *id == name)).count(), 0);
+    assert_eq!(shop.schedules().await.iter().filter(|(name, _)| before.contains(&name)).count(), 0);
     for (payment, state) in
         [(&late_payment, "SUCCESS"), (&silent_payment, "NOTPAY"), (&payment, "SUCCESS"), (&open_payment, "SUCCESS")]
     {

@@ -23,6 +23,8 @@ pub(crate) enum Story {
     PaidUnnoticed,
     /// No payment ever begun.
     Abandoned,
+    /// Given more time by an operator, and never paid.
+    Extended,
     /// Cancelled while a payment was open.
     Cancelled,
     /// The channel silent at first.
@@ -58,7 +60,7 @@ impl Teller {
         }
         let id = self.ordered().await;
         let mut payments = Vec::new();
-        if !matches!(story, Story::Abandoned) {
+        if !matches!(story, Story::Abandoned | Story::Extended) {
             payments.push(self.paying(&id, json!({"channel": "sim"})).await);
         }
         let first = payments.first().cloned().unwrap_or_default();
@@ -69,6 +71,14 @@ impl Teller {
                 self.pass_deadline().await;
             }
             Story::Abandoned => self.pass_deadline().await,
+            Story::Extended => {
+                let path = format!("/orders/{id}/extend");
+                let extend = async || shop.admin("POST", &path, json!({"seconds": 600, "reason": "a call"})).await;
+                let _ = self.insist(extend, |answer| answer.status == 200).await;
+                self.calm().await;
+                self.advance(600).await;
+                self.pass_deadline().await;
+            }
             Story::Cancelled => {
                 let cancelled = self.insist(async || shop.cancel(&id).await, |answer| answer.status < 300).await;
                 assert!(matches!(cancelled.status, 200 | 202), "{cancelled:?}");
@@ -130,6 +140,7 @@ impl Teller {
             "quota": shop.quota("sale").await,
             "due": shop.is_due(id).await,
             "breaches": shop.metric("InvariantBreach"),
+            "counted": ["OrderClosed", "OrderPaid", "LatePayment", "RefundSucceeded"].map(|name| shop.metric(name)),
             "room_for_orders": self.room_for_orders().await,
         })
     }
@@ -138,6 +149,7 @@ impl Teller {
         let until = self.shop.in_seconds(86_400);
         let coupon = json!({"user_id": "u1", "valid_until": until, "refundable": true, "campaign_active": true});
         for (path, body) in [
+            ("/stock/SKU/default/default", json!({"on_hand": 7})),
             ("/stock/SKU/default/default", json!({"on_hand": 5})),
             ("/coupons/C1", coupon),
             ("/points/u1", json!({"balance": 100})),

@@ -134,7 +134,7 @@ impl Life {
                 Decision::Done(_) => return self,
                 Decision::Ask(question) => {
                     let answer = self.answer(&question, &fact);
-                    known.learn(self.order.version, answer);
+                    known.learn(&self.order, answer);
                 }
                 Decision::Commit(commit) => {
                     self.order = commit.order;
