@@ -134,7 +134,12 @@ impl AdminApi {
         };
         let after = deadline(&ran.order.order);
         let action = Action { name: "extend", who, why: &reason, before, after, refused };
-        self.answered(&ran.order, ran.at, action).await
+        let answered = self.answered(&ran.order, ran.at, action).await;
+        if ran.outcome != ExtendOutcome::OutOfBounds {
+            return answered;
+        }
+        let detail = format!("must end within {} s of the order's creation", limits::WINDOW_SECONDS);
+        answered.map_err(|problem| problem.and_error("#/seconds", detail))
     }
 
     /// Has a failed refund tried again.
@@ -149,9 +154,11 @@ impl AdminApi {
         let ActionRequest { reason } = json_body(request)?;
         checked_reason(&reason)?;
         let (id, attempt) = (number.payment().order().clone(), number.payment().attempt());
-        let order = self.context.read(&id).await.map_err(|error| {
-            if matches!(error, RunError::NotFound) { not_found() } else { error.problem(&id) }
-        })?;
+        let order = self
+            .context
+            .read(&id)
+            .await
+            .map_err(|error| if matches!(error, RunError::NotFound) { not_found() } else { error.problem(&id) })?;
         let status = |order: &Order| {
             let refund = order.attempt(attempt).and_then(|attempt| attempt.refund.as_ref());
             json!(refund.map(|refund| refund.status.name()))

@@ -6,12 +6,14 @@ use std::sync::Arc;
 
 use aws_lambda_events::event::dynamodb::{Event, EventRecord};
 use aws_lambda_events::event::streams::DynamoDbEventResponse;
+use expiry_core::closing::CloseReason;
 use expiry_core::invariants;
 use expiry_core::message::{Message, Queue};
-use expiry_core::order::Order;
+use expiry_core::order::{Order, OrderStatus};
 use expiry_core::outbox::{Effect, effects, stand_in};
 use expiry_core::time::{Clock, Timestamp};
 use expiry_runtime::batch::{BatchFailed, stream_batch};
+use expiry_runtime::document::expire_to_closed;
 use expiry_runtime::logs::chain;
 use expiry_runtime::metrics::{Dimension, Metric, Metrics};
 use expiry_runtime::queues::{Queues, SendError};
@@ -51,6 +53,10 @@ impl OutboxFanout {
         for effect in effects(before.as_ref(), &after, now) {
             self.carry_out(&after, effect, now).await?;
         }
+        // Last, so that a record that is offered again counts once.
+        if before.as_ref().is_none_or(|before| before.status != after.status) {
+            self.count_transition(&after);
+        }
         Ok(())
     }
 
@@ -63,6 +69,25 @@ impl OutboxFanout {
                 tracing::error!(event_id = %record.event_id, error = %chain(&error), "a stored order cannot be read");
                 None
             }
+        }
+    }
+
+    /// Counts what a commit did to the order's status: here, where every commit is seen, also one whose answer was lost.
+    fn count_transition(&self, order: &Order) {
+        match order.status {
+            OrderStatus::Closed => {
+                let reason = order.close_reason.map_or("", CloseReason::name);
+                self.metrics.count(Metric::OrderClosed, 1, &[(Dimension::CloseReason, reason)]);
+                if let Some(span) = expire_to_closed(order) {
+                    self.metrics.milliseconds(Metric::ExpireToClosed, span, &[]);
+                }
+            }
+            OrderStatus::Paid => {
+                // Told by `callback`; every other trigger found it by asking: callbacks that stay away show here (case b49).
+                let trigger = order.evidence.last().map_or("", |evidence| evidence.trigger.as_str());
+                self.metrics.count(Metric::OrderPaid, 1, &[(Dimension::Trigger, trigger)]);
+            }
+            OrderStatus::PendingPayment | OrderStatus::Paying | OrderStatus::Closing => {}
         }
     }
 

@@ -1,12 +1,10 @@
 //! What people hear of: figures, findings, and the conversations with channels.
 
 use expiry_core::ids::OrderId;
-use expiry_core::order::{Order, OrderStatus};
 use expiry_core::signal::Signal;
 use expiry_core::time::Timestamp;
-use expiry_runtime::document::expire_to_closed;
 use expiry_runtime::logs::chain;
-use expiry_runtime::metrics::{Dimension, Metric};
+use expiry_runtime::metrics::Metric;
 use expiry_store::Finding;
 use serde::Serialize;
 
@@ -41,35 +39,6 @@ impl Conversation {
 }
 
 impl Context {
-    /// Counts what a commit did to the order's status.
-    pub(crate) fn count_transition(&self, before: &Order, after: &Order) {
-        if before.status == after.status {
-            return;
-        }
-        tracing::info!(
-            order_id = %after.id,
-            from = before.status.name(),
-            to = after.status.name(),
-            version = after.version,
-            "the order moved"
-        );
-        match after.status {
-            OrderStatus::Closed => {
-                let reason = after.close_reason.map_or("", expiry_core::closing::CloseReason::name);
-                self.metrics.count(Metric::OrderClosed, 1, &[(Dimension::CloseReason, reason)]);
-                if let Some(span) = expire_to_closed(after) {
-                    self.metrics.milliseconds(Metric::ExpireToClosed, span, &[]);
-                }
-            }
-            OrderStatus::Paid => {
-                // Told by `callback`; every other trigger found it by asking: callbacks that stay away show here (case b49).
-                let trigger = after.evidence.last().map_or("", |evidence| evidence.trigger.as_str());
-                self.metrics.count(Metric::OrderPaid, 1, &[(Dimension::Trigger, trigger)]);
-            }
-            OrderStatus::PendingPayment | OrderStatus::Paying | OrderStatus::Closing => {}
-        }
-    }
-
     /// Counts a signal, and keeps it as a finding when a person must look at it.
     pub async fn raise(&self, order: &OrderId, signal: &Signal, now: Timestamp) {
         if let Some(metric) = metric(signal) {

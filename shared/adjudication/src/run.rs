@@ -143,9 +143,13 @@ impl Context {
     }
 
     async fn announce<O>(&self, before: &Loaded, after: &Loaded, commit: &Commit<O>, now: Timestamp) {
-        self.count_transition(&before.order, &after.order);
+        let (from, order) = (before.order.status, &after.order);
+        if from != order.status {
+            let (from, to) = (from.name(), order.status.name());
+            tracing::info!(order_id = %order.id, from, to, version = order.version, "the order moved");
+        }
         for signal in &commit.signals {
-            self.raise(&after.order.id, signal, now).await;
+            self.raise(&order.id, signal, now).await;
         }
     }
 }

@@ -17,7 +17,7 @@ use crate::time::{Timestamp, seconds_rounded_up};
 pub enum Effect {
     /// Arm the order's one schedule.
     Arm {
-        /// When it fires, at the earliest: whole seconds.
+        /// When it fires, at the earliest; the Scheduler knows whole seconds and rounds it down.
         at: Timestamp,
         /// What it sends.
         wake: Message,

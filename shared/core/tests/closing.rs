@@ -141,10 +141,12 @@ mod turns {
     #[test]
     fn a_live_lease_of_another_stops_everybody_also_an_operator() {
         let until = later().plus(seconds(1));
-        for closer in [wake(), scan(), cancel(), check(), retry(until)] {
+        for closer in [wake(), scan(), cancel(), check()] {
             let run = run(&held_by(another(), until), &closer, &world(), later());
             assert_eq!((run.outcome.clone(), run.changed_nothing()), (CloseOutcome::Busy { until }, true));
         }
+        let early = run(&held_by(another(), until), &retry(until), &world(), later());
+        assert_eq!((early.outcome.clone(), early.changed_nothing()), (CloseOutcome::Early { wait: seconds(1) }, true));
     }
 
     #[test]

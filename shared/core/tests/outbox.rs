@@ -208,6 +208,19 @@ mod units {
     }
 
     #[test]
+    fn an_ask_that_stood_before_the_end_is_sent_again_at_the_end_because_only_then_it_is_worked_off() {
+        let scene =
+            order().attempt(attempt().succeeded(Standing::Counted)).attempt(attempt()).pending(Unit::Ask(no(2)));
+        let paid = scene.clone().paid().build();
+        let legs = scene.with(|order| order.payable = amount(PAYABLE + 1));
+        let asked = (Queue::Close, unit(&paid, Unit::Ask(no(2))), Duration::ZERO);
+        for before in [legs.clone().build(), legs.closing().build()] {
+            assert!(sent(effects(Some(&before), &paid, later())).contains(&asked), "I13: {:?}", before.status);
+        }
+        assert_eq!(sent(effects(Some(&paid), &paid, later())), [], "once");
+    }
+
+    #[test]
     fn what_a_person_or_a_newer_program_must_do_is_sent_nowhere() {
         let scene = order().paid();
         let anomaly = Unit::Anomaly(ResourceKind::Stock, "SKU/default/default".to_owned());

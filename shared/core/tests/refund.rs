@@ -108,6 +108,24 @@ fn only_what_is_left_is_given_back_and_nothing_when_nothing_is_left() {
 }
 
 #[test]
+fn of_an_excess_only_what_the_paid_order_does_not_need_goes_back() {
+    let excess = 4_000;
+    let scene = order().attempt(attempt().succeeded(Standing::Counted)).paid().pending(REFUND_1);
+    let order = scene
+        .with(|order| {
+            order.payable = amount(PAYABLE - excess);
+            order.attempts[0].refund = Some(Refund::owed(euros(excess)));
+        })
+        .build();
+    let whole = run(&order, &give_back(1), &confirms(&order, 0), later());
+    assert_eq!((kinds(&whole.asked), refund(&whole.order).money), (vec!["verify", "submit"], euros(excess)));
+    let by_hand = run(&order, &give_back(1), &confirms(&order, excess), later());
+    assert_eq!((by_hand.outcome, kinds(&by_hand.asked)), (RefundOutcome::Succeeded, vec!["verify"]));
+    let in_part = run(&order, &give_back(1), &confirms(&order, 1_000), later());
+    assert_eq!(refund(&in_part.order).money, euros(excess - 1_000));
+}
+
+#[test]
 fn after_a_first_submit_our_number_is_asked_about_before_anything_else() {
     let order = sent().build();
     let done = run(&order, &give_back(1), &confirms(&order, PAYABLE).refunds(RefundFact::Refunded), later());

@@ -1,5 +1,6 @@
 //! The configuration of the AWS SDK for this cloud.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use aws_config::retry::RetryConfig;
@@ -12,14 +13,19 @@ use expiry_core::time::{Clock, Timestamp};
 
 use crate::clock::MovableClock;
 
+/// Clouds opened by this process so far.
+static OPENED: AtomicU64 = AtomicU64::new(0);
+
 /// How long an SDK call waits before its first retry: short, because nothing embedded recovers by waiting.
 const FIRST_RETRY: Duration = Duration::from_millis(20);
 
+/// The SDK keeps one budget of retries per service and region for the whole process: clouds of one process must not spend each
+/// other's, so each has a region of its own by name. Nothing embedded reads it; names and ARNs carry `region` as it is.
 pub(super) fn config(region: &str, http_client: SharedHttpClient, clock: MovableClock) -> SdkConfig {
     let credentials = Credentials::new("local", "local", None, None, "embedded");
     SdkConfig::builder()
         .behavior_version(BehaviorVersion::latest())
-        .region(Region::new(region.to_owned()))
+        .region(Region::new(format!("{region}-{}", OPENED.fetch_add(1, Ordering::Relaxed))))
         .credentials_provider(SharedCredentialsProvider::new(credentials))
         .endpoint_url("http://embedded.local")
         .http_client(http_client)

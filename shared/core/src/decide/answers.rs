@@ -88,7 +88,9 @@ impl Draft<'_> {
         // On an open order any definite answer ends an ask: the deadline asks again. On a terminal one only the end does (DESIGN §5.6).
         let settled = !attempt.is_unsettled();
         let still_open = matches!(answer.fact, PaymentFact::Open | PaymentFact::Processing);
-        if definite && (!self.order.status.is_terminal() || (settled && !still_open)) {
+        // A settled attempt that the channel calls open is asked about until it is closed there as well.
+        let contradicts = settled && still_open;
+        if definite && !contradicts && (settled || !self.order.status.is_terminal()) {
             self.order.pending.remove(&Unit::Ask(no));
         }
     }

@@ -192,6 +192,6 @@ impl Ask {
         } else {
             AskOutcome::Undecided { next_check_at: None }
         };
-        if draft.changes() { draft.commit(Then::Done(outcome)) } else { Decision::Done(outcome) }
+        if draft.is_worth_writing() { draft.commit(Then::Done(outcome)) } else { Decision::Done(outcome) }
     }
 }

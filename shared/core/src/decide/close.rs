@@ -141,7 +141,15 @@ impl Command for Close {
         match claim {
             Claim::Own => {}
             Claim::Free => return self.claim(order, now),
-            Claim::Leased(until) => return Decision::Done(CloseOutcome::Busy { until }),
+            Claim::Leased(until) => {
+                return Decision::Done(match self.occasion {
+                    // Its check is the end of that lease: it came before its moment (DESIGN §5.1).
+                    Occasion::Retry { .. } => CloseOutcome::Early { wait: until.since(now) },
+                    Occasion::Wake { .. } | Occasion::Scan | Occasion::Cancel { .. } | Occasion::Check { .. } => {
+                        CloseOutcome::Busy { until }
+                    }
+                });
+            }
             Claim::Waiting(until) => {
                 return match self.occasion {
                     Occasion::Check { .. } => self.claim(order, now),

@@ -61,6 +61,12 @@ impl<'a> Draft<'a> {
         self.order != *self.before
     }
 
+    /// Whether it is written: something changed, or people must hear of something.
+    #[must_use]
+    pub fn is_worth_writing(&self) -> bool {
+        self.changes() || !self.signals.is_empty()
+    }
+
     /// The ground on which the status changes, when it does.
     pub(crate) fn ground(&self) -> Because {
         self.because.clone()
@@ -127,6 +133,7 @@ impl<'a> Draft<'a> {
         self.order.version += 1;
         self.record_evidence();
         self.ask_about_the_unsettled();
+        self.end_asking();
         self.order.due_at = due_at(self.before, &self.order, self.now);
         debug_assert_eq!(
             invariants::new_breaches(self.before, &self.order),
@@ -166,6 +173,14 @@ impl<'a> Draft<'a> {
         if self.order.status.is_terminal() {
             let unsettled: Vec<AttemptNo> = self.order.unsettled_attempts().map(|(no, _)| no).collect();
             self.order.pending.extend(unsettled.into_iter().map(Unit::Ask));
+        }
+    }
+
+    /// The ask task ends with what it asks about, however that came to be known.
+    fn end_asking(&mut self) {
+        let asks = self.order.pending.iter().any(|unit| matches!(unit, Unit::Ask(_)));
+        if !asks && self.order.unsettled_attempts().next().is_none() {
+            self.order.asking = None;
         }
     }
 }

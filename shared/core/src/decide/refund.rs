@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use crate::attempt::{Receipt, Standing};
 use crate::closing::{Claim, Turn};
 use crate::decide::rhythm::next_look;
 use crate::decide::{Command, Decision, Draft, Knowledge, Question, Sequence, Then};
@@ -11,7 +12,7 @@ use crate::fact::{Cause, PaymentFact, RefundFact};
 use crate::ids::{AttemptNo, WorkerId};
 use crate::limits;
 use crate::money::{Amount, Money};
-use crate::order::Order;
+use crate::order::{Order, OrderStatus};
 use crate::pending::Unit;
 use crate::refund::{Refund, RefundStatus};
 use crate::signal::Signal;
@@ -116,7 +117,9 @@ impl WorkRefund {
                         receipt.transaction == success.transaction && receipt.paid == success.paid
                     }) =>
                 {
-                    Some(success.paid.amount.less(success.refunded))
+                    // What a PAID order counts on must stay: only the rest may go back.
+                    let left = success.paid.amount.less(success.refunded);
+                    Some(left.less(needed(order, receipt, refund)))
                 }
                 PaymentFact::Succeeded(_)
                 | PaymentFact::NotPaidClosed
@@ -234,5 +237,15 @@ impl WorkRefund {
 
     fn refund_of<'d>(&self, draft: &'d mut Draft<'_>) -> Option<&'d mut Refund> {
         draft.order.attempts.get_mut(self.attempt.index()).and_then(|attempt| attempt.refund.as_mut())
+    }
+}
+
+/// How much of the receipt the order needs: of a payment that is refunded by its excess, all but the excess.
+fn needed(order: &Order, receipt: Option<&Receipt>, refund: &Refund) -> Amount {
+    match receipt {
+        Some(receipt) if order.status == OrderStatus::Paid && receipt.standing == Standing::Counted => {
+            receipt.paid.amount.less(refund.money.amount)
+        }
+        Some(_) | None => Amount::ZERO,
     }
 }

@@ -22,7 +22,8 @@ pub(crate) fn next_look(
 ) -> NextLook {
     let step = limits::RETRY_RHYTHM.get(usize::from(tries).saturating_sub(1));
     let last_step = limits::RETRY_RHYTHM[limits::RETRY_RHYTHM.len() - 1];
-    let not_found_at = not_found_at.filter(|at| *at > now);
+    // A moment that passed while the answer was under way is looked at again soon.
+    let not_found_at = not_found_at.map(|at| if at > now { at } else { now.plus(limits::RETRY_RHYTHM[0]) });
     match (step, not_found_at) {
         (None, None) => NextLook { at: now.plus(scan_period), needs_attention: true },
         (step, not_found_at) => {
@@ -56,6 +57,7 @@ mod tests {
         assert_eq!(next_look(7, seconds(0), Some(seconds(60)), HOUR).at, seconds(60));
         let beyond = next_look(8, seconds(0), Some(seconds(5_000)), HOUR);
         assert_eq!(beyond, NextLook { at: seconds(900), needs_attention: false });
-        assert!(next_look(8, seconds(5_000), Some(seconds(5_000)), HOUR).needs_attention);
+        let just_passed = next_look(8, seconds(5_000), Some(seconds(5_000)), HOUR);
+        assert_eq!(just_passed, NextLook { at: seconds(5_010), needs_attention: false });
     }
 }

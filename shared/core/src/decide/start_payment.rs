@@ -113,19 +113,24 @@ impl StartPayment {
         let number = AttemptNo::at_index(order.attempts.len()).unwrap_or(AttemptNo::FIRST);
         let actor = match &self.initiator {
             Initiator::Customer => Actor::Customer,
-            Initiator::Agent(agent) => Actor::Named(agent.protocol.as_str().to_owned()),
+            Initiator::Agent(agent) => Actor::Named(format!("agent:{}", agent.protocol.as_str())),
         };
         Because { trigger: Trigger::Payment, actor, fact: DecidingFact::AttemptBegun(number) }
     }
 
     /// The same channel, method and amount resume the newest open attempt while its state and credential allow it.
     fn resumes(&self, attempt: &Attempt, amount: Amount, now: Timestamp) -> bool {
-        let same = attempt.channel == self.channel && attempt.method == self.method && attempt.amount == amount;
+        let same = attempt.channel == self.channel
+            && attempt.merchant == self.merchant
+            && attempt.method == self.method
+            && attempt.amount == amount;
+        // The channel's own word on its credential, where it gave one: rule NF waits for the later, a payer needs the one that works.
+        let expires_at = attempt.channel_expiry.unwrap_or(attempt.asked_expiry);
         let state = match attempt.status {
             AttemptStatus::Initiated | AttemptStatus::Processing => true,
             AttemptStatus::Unknown | AttemptStatus::Failed | AttemptStatus::Closed | AttemptStatus::Succeeded => false,
         };
-        same && state && now < attempt.credential_expiry()
+        same && state && now < expires_at
     }
 
     /// The latest moment at which a create call may be sent.
@@ -193,7 +198,7 @@ impl StartPayment {
             }
             Some(AttemptStatus::Initiated | AttemptStatus::Processing | AttemptStatus::Unknown) => {
                 let outcome = StartOutcome::Refused(StartRefusal::Undecided);
-                if draft.changes() { draft.commit(Then::Done(outcome)) } else { Decision::Done(outcome) }
+                if draft.is_worth_writing() { draft.commit(Then::Done(outcome)) } else { Decision::Done(outcome) }
             }
         }
     }

@@ -75,7 +75,7 @@ async fn what_the_channel_signed_and_nobody_can_read_is_refused() {
             vec![json!(-1), json!(1.5), json!("1000"), json!(1e300), json!([1000]), json!(9_007_199_254_740_992_u64)],
         ),
         ("currency", vec![json!(""), json!("cny"), json!("XXX"), json!(156)]),
-        ("state", vec![json!(""), json!(1), json!(["SUCCESS"])]),
+        ("state", vec![json!(1), json!(["SUCCESS"])]),
         ("transaction_id", vec![json!(""), json!("a b"), json!("a#b"), json!(long), json!(7)]),
         ("notify_id", vec![json!(""), json!("a b"), json!(long), json!(7)]),
         ("merchant_id", vec![json!(""), json!(7), json!(long)]),
@@ -102,6 +102,21 @@ async fn what_the_channel_signed_and_nobody_can_read_is_refused() {
     assert_eq!(shop.metric("CallbackRefused"), refused);
     assert_untouched(&shop, &id, &version).await;
     assert_eq!(shop.paid(&payment).await, 200, "the right one is still taken");
+}
+
+#[tokio::test]
+async fn a_state_that_nobody_knows_is_a_hint_upon_which_the_channel_is_asked() {
+    let shop = full_shop().await;
+    for state in ["", "SUCCEEDED", "success", "🤷"] {
+        let id = shop.ordered().await;
+        let payment = shop.paying(&id).await;
+        assert_eq!(shop.notify(&payment, json!({"state": state})).await.body["status"], 200, "{state}");
+        shop.rest().await;
+        assert_eq!(shop.calls(&payment, "query").await, 1, "{state}");
+        let order = shop.order(&id).await;
+        assert_eq!((&order["status"], &order["paid_amount"]), (&json!("PAYING"), &json!(0)), "{state}");
+    }
+    assert_eq!(shop.stock("SKU").await, (1, 4, 0));
 }
 
 #[tokio::test]

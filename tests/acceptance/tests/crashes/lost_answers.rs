@@ -158,7 +158,7 @@ async fn told_with_each(
         }
     }
     println!("{story:?}: {mishap:?}, {attempts}×: {happened} of {count}");
-    assert!(happened * 2 > count, "the test has lost its victims");
+    assert!(happened * 3 >= count, "the test has lost its victims");
 }
 
 /// Every write of `story` suffers every mishap once, which the SDK or the store makes good: not even a version differs in the end.

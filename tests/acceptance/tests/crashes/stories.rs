@@ -131,6 +131,7 @@ impl Teller {
             let at_channel = shop.at_channel(payment).await;
             channel.push(json!({"state": at_channel["state"], "refunds": at_channel["refunds"]}));
         }
+        let counted = ["OrderClosed", "OrderPaid", "LatePayment", "RefundSucceeded"].map(|name| shop.metric(name));
         json!({
             "order": shop.order(id).await,
             "channel": channel,
@@ -140,7 +141,7 @@ impl Teller {
             "quota": shop.quota("sale").await,
             "due": shop.is_due(id).await,
             "breaches": shop.metric("InvariantBreach"),
-            "counted": ["OrderClosed", "OrderPaid", "LatePayment", "RefundSucceeded"].map(|name| shop.metric(name)),
+            "counted": counted,
             "room_for_orders": self.room_for_orders().await,
         })
     }

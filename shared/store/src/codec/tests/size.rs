@@ -12,13 +12,14 @@ use expiry_core::decide::close::{Close, Occasion};
 use expiry_core::decide::create::{NewLine, NewOrder, create};
 use expiry_core::decide::notified::Notified;
 use expiry_core::decide::place_answered::PlaceAnswered;
+use expiry_core::decide::refund::WorkRefund;
 use expiry_core::decide::settle::Settle;
 use expiry_core::decide::start_payment::StartPayment;
 use expiry_core::decide::{Answer, Command, Decision, Knowledge, Question, Then, decide};
 use expiry_core::evidence::Actor;
 use expiry_core::expiry_rule::{ExpiryRules, RuleDefinition};
 use expiry_core::fact::{
-    Asked, AttemptAnswers, Cause, CloseOutcome, Notification, PaymentFact, PlaceOutcome, Placed, Success,
+    Asked, AttemptAnswers, Cause, CloseOutcome, Notification, PaymentFact, PlaceOutcome, Placed, RefundFact, Success,
 };
 use expiry_core::ids::{
     AttemptNo, Batch, ChannelId, CouponId, MerchantId, NotifyId, OrderId, RuleId, Sku, Source, TransactionId, UserId,
@@ -163,7 +164,7 @@ impl Life {
                 status: CouponStatus::Locked,
                 holder: Some(self.order.id.clone()),
             })),
-            Question::RefundStatus(_) | Question::SubmitRefund(_) => panic!("nothing is refunded"),
+            Question::RefundStatus(no) | Question::SubmitRefund(no) => Answer::Refund(*no, RefundFact::Refunded),
         }
     }
 
@@ -221,6 +222,17 @@ impl Life {
         }
     }
 
+    fn callback(&self) -> Notified {
+        Notified {
+            channel: text("wechat", ChannelId::new),
+            notification: Notification {
+                notify_id: text("notification", NotifyId::new),
+                payment: self.order.out_trade_no(AttemptNo::FIRST),
+                fact: PaymentFact::Succeeded(self.success()),
+            },
+        }
+    }
+
     /// Prints every stage, the largest attribute by attribute, and demands that each is written for one unit.
     fn fits_one_unit(&self, life: &str) {
         println!("{life}:");
@@ -259,14 +271,7 @@ fn unpaid_with_an_attempt() {
 #[test]
 fn paid_by_callback() {
     let life = Life::begin().paying().at(90);
-    let callback = Notified {
-        channel: text("wechat", ChannelId::new),
-        notification: Notification {
-            notify_id: text("notification", NotifyId::new),
-            payment: life.order.out_trade_no(AttemptNo::FIRST),
-            fact: PaymentFact::Succeeded(life.success()),
-        },
-    };
+    let callback = life.callback();
     let life = life.then(&["PAID"], &callback, PaymentFact::Open).settled();
     assert_eq!(life.order.status, OrderStatus::Paid);
     life.fits_one_unit("paid by callback");
@@ -309,4 +314,22 @@ fn cancelled_by_the_customer_with_a_reason() {
     let life = life.settled();
     assert_eq!(life.order.status, OrderStatus::Closed);
     life.fits_one_unit("cancelled by the customer");
+}
+
+#[test]
+fn closed_paid_late_and_refunded() {
+    let life =
+        Life::begin().paying().at(1_801).wake(&["CLOSING", "CLOSED"], PaymentFact::NotPaidClosed).settled().at(2_000);
+    let (callback, found) = (life.callback(), PaymentFact::Succeeded(life.success()));
+    let refund = WorkRefund {
+        attempt: AttemptNo::FIRST,
+        check_at: None,
+        worker: WorkerId::from_bits([3; 15]),
+        lease: Duration::from_secs(30),
+        scan_period: Duration::from_secs(3_600),
+    };
+    let life = life.then(&["late money"], &callback, PaymentFact::Open);
+    let life = life.then(&["SUBMITTED", "refunded"], &refund, found);
+    assert!(life.order.pending.is_empty());
+    life.fits_one_unit("closed, paid late, refunded");
 }
