@@ -17,13 +17,13 @@ use expiry_core::order::{Order, OrderStatus};
 use expiry_core::pending::Unit;
 use expiry_core::time::Timestamp;
 use expiry_runtime::document::OrderDocument;
-use expiry_runtime::http::{Request, Response, json_body, json_response};
+use expiry_runtime::http::{Request, Response, checked_reason, json_body, json_response};
 use expiry_runtime::problem::{Code, Problem};
 use expiry_store::{Entry, EntryKind, Loaded};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::{AdminApi, checked_reason, order_id};
+use crate::{AdminApi, order_id};
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

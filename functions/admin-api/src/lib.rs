@@ -11,7 +11,6 @@ use std::sync::Arc;
 
 use expiry_adjudication::Context;
 use expiry_core::ids::{OperatorId, OrderId};
-use expiry_core::limits;
 use expiry_runtime::http::{Caller, Request, Response, Role, method, problem_response, segments};
 use expiry_runtime::problem::{Code, Problem};
 
@@ -75,15 +74,4 @@ fn operator(caller: &Caller) -> Result<&OperatorId, Problem> {
 
 fn order_id(text: &str) -> Result<OrderId, Problem> {
     OrderId::parse(text).map_err(|_| Problem::new(Code::OrderNotFound))
-}
-
-/// A person's reason: required where something is done to an order.
-fn checked_reason(reason: &str) -> Result<(), Problem> {
-    let fits = !reason.trim().is_empty() && reason.len() <= limits::REASON_BYTES;
-    if fits && !reason.chars().any(char::is_control) {
-        Ok(())
-    } else {
-        let detail = format!("has 1 to {} bytes without control characters", limits::REASON_BYTES);
-        Err(Problem::invalid("#/reason", detail))
-    }
 }

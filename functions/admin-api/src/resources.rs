@@ -4,14 +4,14 @@ use expiry_core::ids::{ActivityId, Batch, CouponId, InvalidId, OperatorId, Sku, 
 use expiry_core::limits;
 use expiry_core::reservation::{CounterKey, StockKey};
 use expiry_core::time::Timestamp;
-use expiry_runtime::http::{Request, Response, json_body, json_response};
+use expiry_runtime::http::{Request, Response, checked_reason, json_body, json_response};
 use expiry_runtime::logs::chain;
 use expiry_runtime::problem::{Code, Problem};
 use expiry_store::{Counter, CounterEditError, Coupon, CouponEdit, ReadError};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::{AdminApi, checked_reason};
+use crate::AdminApi;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

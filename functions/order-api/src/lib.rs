@@ -8,11 +8,11 @@ use expiry_core::decide::close::{Close, CloseOutcome, Occasion};
 use expiry_core::evidence::Actor;
 use expiry_core::fact::Cause;
 use expiry_core::ids::OrderId;
-use expiry_core::limits;
 use expiry_core::order::OrderStatus;
 use expiry_runtime::document::OrderDocument;
 use expiry_runtime::http::{
-    Caller, Request, Response, Role, json_body, json_response, method, path_parameter, problem_response, segments,
+    Caller, Request, Response, Role, checked_reason, json_body, json_response, method, path_parameter,
+    problem_response, segments,
 };
 use expiry_runtime::problem::{Code, Problem};
 use expiry_store::{Entry, EntryKind, Loaded};
@@ -67,10 +67,7 @@ impl OrderApi {
     async fn cancel(&self, request: &Request) -> Result<Response, Problem> {
         let caller = Caller::of(request)?;
         let CancelRequest { reason } = json_body(request)?;
-        if reason.trim().is_empty() || reason.len() > limits::REASON_BYTES || reason.chars().any(char::is_control) {
-            let detail = format!("has 1 to {} bytes without control characters", limits::REASON_BYTES);
-            return Err(Problem::invalid("#/reason", detail));
-        }
+        checked_reason(&reason)?;
         let order = self.order_of_caller(request, &caller).await?;
         let id = order.order.id.clone();
         let before = order.order.status;

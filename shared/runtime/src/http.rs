@@ -5,6 +5,7 @@
 
 mod body;
 mod caller;
+mod reason;
 mod request;
 mod response;
 
@@ -12,5 +13,6 @@ pub use aws_lambda_events::event::apigw::{ApiGatewayV2httpRequest as Request, Ap
 
 pub use self::body::{ORDER_BODY_BYTES, Object, WEBHOOK_BODY_BYTES, body_bytes, json_body, parse_json};
 pub use self::caller::{Caller, Role};
+pub use self::reason::checked_reason;
 pub use self::request::{header, method, path_parameter, query_parameter, segments};
 pub use self::response::{json_response, problem_response, response};
