@@ -1,10 +1,12 @@
 //! The one clock of the local system.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use expiry_core::time::{Clock, Timestamp};
-use tokio::sync::watch;
+
+use crate::news::{Follower, News};
 
 /// The one clock of everything local: leases, `next_check_at`, queue delays and visibility, schedules, signature tolerance.
 ///
@@ -19,14 +21,21 @@ pub struct MovableClock {
 #[derive(Debug)]
 struct Inner {
     base: Base,
-    /// What `advance` added so far; a watch, so that sleepers wake when it grows.
-    added: watch::Sender<Duration>,
+    /// What `advance` added so far, in milliseconds.
+    added: AtomicU64,
+    /// Wakes sleepers when it grows.
+    moved: News,
 }
 
 #[derive(Debug)]
 enum Base {
     Running,
     Paused(Timestamp),
+    /// Follows tokio's clock, which a test may have paused: then time passes only when every task waits for it.
+    Tokio {
+        began: tokio::time::Instant,
+        at: Timestamp,
+    },
 }
 
 impl MovableClock {
@@ -42,26 +51,32 @@ impl MovableClock {
         MovableClock::with_base(Base::Paused(at))
     }
 
+    /// A clock that shows `at` now and follows tokio's: in a runtime whose time is paused it is the clock of a simulation.
+    #[must_use]
+    pub fn following_tokio(at: Timestamp) -> MovableClock {
+        MovableClock::with_base(Base::Tokio { began: tokio::time::Instant::now(), at })
+    }
+
     fn with_base(base: Base) -> MovableClock {
-        MovableClock { inner: Arc::new(Inner { base, added: watch::Sender::new(Duration::ZERO) }) }
+        MovableClock { inner: Arc::new(Inner { base, added: AtomicU64::new(0), moved: News::default() }) }
     }
 
     /// Moves the clock forward and wakes every sleeper whose moment has come. Answers the new time.
     pub fn advance(&self, span: Duration) -> Timestamp {
-        self.inner.added.send_modify(|added| *added = added.saturating_add(span));
+        self.inner.added.fetch_add(u64::try_from(span.as_millis()).unwrap_or(u64::MAX), Ordering::SeqCst);
+        self.inner.moved.announce();
         self.now()
     }
 
     /// Everything added so far.
     #[must_use]
     pub fn added(&self) -> Duration {
-        *self.inner.added.borrow()
+        Duration::from_millis(self.inner.added.load(Ordering::SeqCst))
     }
 
-    /// A receiver that reports each [`advance`](MovableClock::advance) made after this call.
-    #[must_use]
-    pub fn moves(&self) -> watch::Receiver<Duration> {
-        self.inner.added.subscribe()
+    /// Follows each [`advance`](MovableClock::advance) made after this call.
+    pub(crate) fn moves(&self) -> Follower {
+        self.inner.moved.follow()
     }
 
     /// Returns once the clock shows `at` or later, whether real time passed or the clock was advanced; on a paused clock only an
@@ -73,14 +88,11 @@ impl MovableClock {
             if left.is_zero() {
                 return;
             }
-            // `changed` fails only when the sender is gone, and `self` holds it.
-            let moved = async {
-                let _ = moves.changed().await;
-            };
             match self.inner.base {
-                Base::Paused(_) => moved.await,
-                Base::Running => tokio::select! {
-                    () = moved => {}
+                Base::Paused(_) => moves.next().await,
+                Base::Running | Base::Tokio { .. } => tokio::select! {
+                    biased;
+                    () = moves.next() => {}
                     () = tokio::time::sleep(left) => {}
                 },
             }
@@ -93,6 +105,7 @@ impl Clock for MovableClock {
         let base = match self.inner.base {
             Base::Paused(at) => at,
             Base::Running => real_time(),
+            Base::Tokio { began, at } => at.plus(began.elapsed()),
         };
         base.plus(self.added())
     }

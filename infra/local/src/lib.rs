@@ -9,6 +9,7 @@ pub mod demo;
 pub mod drivers;
 pub mod figures;
 pub mod functions;
+mod news;
 pub mod server;
 pub mod settings;
 pub mod sim;

@@ -1,7 +1,7 @@
 //! The whole: cloud, functions, drivers and the channel simulator, joined.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use aws_sdk_sqs::types::QueueAttributeName;
@@ -75,7 +75,7 @@ pub struct System {
     progress: Progress,
     /// Whether a run of the scan is under way that a schedule set off.
     scanning: Arc<AtomicBool>,
-    _drivers: JoinSet<()>,
+    drivers: Mutex<JoinSet<()>>,
 }
 
 /// What a caller may replace before the start.
@@ -124,7 +124,7 @@ impl System {
         let progress = Progress::default();
         let scanning = Arc::new(AtomicBool::new(false));
         let drivers = drive(&cloud, &functions, &progress, &scanning);
-        Ok(System { clock, cloud, functions, sim, figures, progress, scanning, _drivers: drivers })
+        Ok(System { clock, cloud, functions, sim, figures, progress, scanning, drivers: Mutex::new(drivers) })
     }
 
     /// Serves a request as API Gateway would.
@@ -159,6 +159,15 @@ impl System {
         let before = all_handled();
         // Asked on both sides of the queues: a handler may have written and deleted its message in between.
         before.is_some() && self.cloud.idle() && all_handled() == before
+    }
+
+    /// Every function dies wherever it is, and is started anew: what it had not finished is delivered again, and the stream from its
+    /// beginning.
+    pub fn crash(&self) {
+        let mut drivers = self.drivers.lock().unwrap_or_else(PoisonError::into_inner);
+        drivers.abort_all();
+        self.scanning.store(false, Ordering::SeqCst);
+        *drivers = drive(&self.cloud, &self.functions, &self.progress, &self.scanning);
     }
 
     /// Replaces the whole set of faults.

@@ -1,22 +1,19 @@
 //! Waiting for something to happen, instead of asking again and again.
 
-use std::time::Duration;
-
-use tokio::sync::watch;
-
 use super::Shared;
+use crate::news::Follower;
 
 /// Follows what happens in a cloud. Nothing that happens between two [`next`](Changes::next) is missed.
 #[derive(Debug)]
 pub(crate) struct Changes {
-    news: watch::Receiver<u64>,
-    moves: watch::Receiver<Duration>,
+    news: Follower,
+    moves: Follower,
 }
 
 impl Changes {
     /// Follows from now on.
     pub(crate) fn new(shared: &Shared) -> Changes {
-        Changes { news: shared.news.subscribe(), moves: shared.clock.moves() }
+        Changes { news: shared.news.follow(), moves: shared.clock.moves() }
     }
 
     /// Returns when something happened since the last call: a message, a schedule or a stream record was written, something
@@ -29,10 +26,10 @@ impl Changes {
                 None => std::future::pending().await,
             }
         };
-        // `changed` fails only when the sender is gone, and `shared` holds both.
         tokio::select! {
-            _ = self.news.changed() => {}
-            _ = self.moves.changed() => {}
+            biased;
+            () = self.news.next() => {}
+            () = self.moves.next() => {}
             () = becomes_due => {}
         }
         shared.settle();

@@ -36,7 +36,6 @@ use aws_config::SdkConfig;
 use aws_smithy_runtime_api::client::http::SharedHttpClient;
 use expiry_core::time::{Clock, Timestamp};
 use serde_json::Value;
-use tokio::sync::watch;
 
 pub use self::faults::{Faults, SCHEDULER};
 pub use self::scheduler::{Invocation, ScheduleView};
@@ -50,6 +49,7 @@ use self::names::{Names, queue_of_arn};
 use self::scheduler::Schedules;
 use self::sqs::Queues;
 use crate::clock::MovableClock;
+use crate::news::News;
 
 /// What a cloud is made of.
 #[derive(Clone, Debug)]
@@ -132,8 +132,7 @@ impl Cloud {
             schedules: Schedules::default(),
             invocations: Vec::new(),
         };
-        let shared =
-            Shared { clock: config.clock, names, dynamodb, state: Mutex::new(state), news: watch::Sender::new(0) };
+        let shared = Shared { clock: config.clock, names, dynamodb, state: Mutex::new(state), news: News::default() };
         Ok(Cloud { shared: Arc::new(shared) })
     }
 
@@ -251,7 +250,7 @@ pub(crate) struct Shared {
     dynamodb: DynamoDb,
     state: Mutex<State>,
     /// Counts what happened; followers watch it.
-    news: watch::Sender<u64>,
+    news: News,
 }
 
 /// Everything in memory but the database.
@@ -276,7 +275,7 @@ impl Shared {
 
     /// Tells followers that something happened.
     fn announce(&self) {
-        self.news.send_modify(|count| *count = count.wrapping_add(1));
+        self.news.announce();
     }
 
     /// Does everything that is due by now, in the order in which it became due: schedules fire, messages become deliverable.
