@@ -1,7 +1,7 @@
 //! The whole: cloud, functions, drivers and the channel simulator, joined.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use aws_sdk_sqs::types::QueueAttributeName;
@@ -120,7 +120,7 @@ impl System {
             transport: Arc::new(sim.clone()),
         };
         let functions = Arc::new(Functions::new(&settings.config, &sdk, surroundings).map_err(StartError::Function)?);
-        sim.set_callback_sink(Arc::new(Webhooks(Arc::clone(&functions))));
+        sim.set_callback_sink(Arc::new(Webhooks(Arc::downgrade(&functions))));
         let progress = Progress::default();
         let scanning = Arc::new(AtomicBool::new(false));
         let drivers = drive(&cloud, &functions, &progress, &scanning);
@@ -187,9 +187,14 @@ impl System {
     }
 }
 
-/// The channel's callbacks come in by the same door as everybody's.
+/// The channel's callbacks come in by the same door as everybody's. The functions hold the channel, so it must not hold them.
 #[derive(Debug)]
-struct Webhooks(Arc<Functions>);
+struct Webhooks(Weak<Functions>);
+
+/// Why a callback finds nobody.
+#[derive(Debug, thiserror::Error)]
+#[error("the shop is gone")]
+struct ShopGone;
 
 impl CallbackSink for Webhooks {
     fn deliver(&self, path: &str, headers: Headers, body: Bytes) -> CallbackFuture<'_> {
@@ -202,7 +207,8 @@ impl CallbackSink for Webhooks {
             }
             let (parts, body) = request.body(body).map_err(failed)?.into_parts();
             let incoming = Incoming { method: parts.method, uri: parts.uri, headers: parts.headers, body };
-            let response = gateway::serve(&self.0, incoming).await;
+            let functions = self.0.upgrade().ok_or_else(|| CallbackError(ShopGone.into()))?;
+            let response = gateway::serve(&functions, incoming).await;
             let body = response.body.map(|body| Bytes::copy_from_slice(body.as_ref())).unwrap_or_default();
             Ok(CallbackAnswer { status: u16::try_from(response.status_code).unwrap_or(500), body })
         })
