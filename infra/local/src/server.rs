@@ -30,7 +30,7 @@ const GATEWAY_BODY_BYTES: usize = 10 * 1024 * 1024;
 /// How long open requests may take to end after a signal.
 const LAST_REQUESTS: Duration = Duration::from_secs(3);
 
-/// Serves `system` on `listener` until `stop` resolves; open requests get [`LAST_REQUESTS`].
+/// Serves `system` on `listener` until `stop` resolves; open requests get three seconds.
 ///
 /// # Errors
 /// When the listener fails.
