@@ -117,6 +117,7 @@ impl StartPayment {
             (PlacedOutcome::Refused(cause), _, _) => {
                 Err(Problem::with_detail(Code::ChannelRefused, format!("The channel refused: {cause}.")))
             }
+            (PlacedOutcome::Undecided(refusal), _, _) => Err(refused(refusal)),
             (PlacedOutcome::InDoubt(_) | PlacedOutcome::HandOut | PlacedOutcome::Withhold(_), _, _) => {
                 Err(Problem::new(Code::ChannelUnavailable))
             }

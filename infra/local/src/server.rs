@@ -105,6 +105,9 @@ async fn local(system: &System, method: &Method, command: &str, body: &Bytes) ->
         }
         ("PUT", "faults") => {
             let faults: Faults = parse_json(body)?;
+            if let Some(name) = faults.unknown_name() {
+                return Err(Problem::invalid("#", format!("{name:?} is no queue or channel")));
+            }
             system.set_faults(faults);
             Ok(json_response(200, &json!({})))
         }

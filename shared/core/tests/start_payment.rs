@@ -356,7 +356,7 @@ mod second_write {
     fn a_refusal_after_a_replace_proves_nothing() {
         for placed in [initiated().replaced(), attempt().replaced(), attempt()] {
             let run = run(&order().attempt(placed).build(), &refusal(), &world(), in_time());
-            assert!(matches!(run.outcome, PlacedOutcome::Refused(_)));
+            assert!(matches!(run.outcome, PlacedOutcome::Undecided(StartRefusal::Undecided)));
             assert_eq!(run.order.attempts[0].status, AttemptStatus::Unknown);
             assert!(run.order.pending.contains(&Unit::Ask(no(1))));
         }

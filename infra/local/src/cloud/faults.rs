@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use expiry_core::message::Queue;
 use serde::{Deserialize, Serialize};
 
 /// The queue name that means EventBridge Scheduler in [`Faults::send_errors`].
@@ -29,6 +30,16 @@ pub struct Faults {
 }
 
 impl Faults {
+    /// A name in it that no queue, service or channel has: such a fault would inject nothing, and nobody would notice.
+    #[must_use]
+    pub fn unknown_name(&self) -> Option<&str> {
+        let is_queue = |name: &&String| Queue::parse(name).is_some();
+        let queues = self.hold_queues.iter().chain(self.fail_deliveries.keys()).find(|name| !is_queue(name));
+        let sends = self.send_errors.iter().find(|name| !is_queue(name) && *name != SCHEDULER);
+        let channels = self.channel_down.iter().find(|name| *name != expiry_channels::sim::CHANNEL);
+        queues.or(sends).or(channels).map(String::as_str)
+    }
+
     /// Whether nothing may be received from `queue` now.
     #[must_use]
     pub fn holds(&self, queue: &str) -> bool {

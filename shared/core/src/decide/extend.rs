@@ -9,7 +9,8 @@ use crate::limits;
 use crate::order::{Order, OrderStatus};
 use crate::time::Timestamp;
 
-/// Move the deadline of an order from what it is to a later moment. It names both, so that it is never done twice.
+/// Move the deadline of an order from what it is to a later moment. It names both: of two that were asked for at once one is done, and
+/// the other hears that the deadline has changed.
 #[derive(Clone, Debug)]
 pub struct Extend {
     /// The deadline as it was when this was asked for.
@@ -48,9 +49,6 @@ impl Command for Extend {
             }
         }
         match order.expire_at {
-            Some(expire_at) if expire_at == self.to && self.to > self.from => {
-                return Decision::Done(ExtendOutcome::Extended);
-            }
             Some(expire_at) if expire_at <= now => return Decision::Done(ExtendOutcome::Passed),
             None => return Decision::Done(ExtendOutcome::Passed),
             Some(expire_at) if expire_at != self.from => return Decision::Done(ExtendOutcome::Changed),

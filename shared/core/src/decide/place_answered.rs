@@ -29,6 +29,8 @@ pub enum PlacedOutcome {
     Withhold(StartRefusal),
     /// The channel refused the payment.
     Refused(Cause),
+    /// The channel refused to have it placed again, which says nothing of what it made of it before.
+    Undecided(StartRefusal),
     /// Nobody knows; the attempt stays in doubt, and nothing is lost.
     InDoubt(Cause),
 }
@@ -69,12 +71,15 @@ impl Command for PlaceAnswered {
                 draft.commit(Then::Done(refusal.map_or(PlacedOutcome::HandOut, PlacedOutcome::Withhold)))
             }
             PlaceOutcome::Refused(cause) => {
-                let outcome = PlacedOutcome::Refused(cause.clone());
+                // A number that was placed before is refused for what became of it, not for good.
+                let undecided = not_payable(order, now).unwrap_or(StartRefusal::Undecided);
+                let mut outcome = PlacedOutcome::Undecided(undecided);
                 match attempt.status {
                     // Rule NF(a): nothing was ever created, so it is settled.
                     AttemptStatus::Initiated if !attempt.replaced => {
                         attempt.status = AttemptStatus::Failed;
                         attempt.place_before = None;
+                        outcome = PlacedOutcome::Refused(cause.clone());
                     }
                     // An earlier create may have landed: the refusal of a later one proves nothing.
                     AttemptStatus::Initiated | AttemptStatus::Processing => {
