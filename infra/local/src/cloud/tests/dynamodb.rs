@@ -154,31 +154,3 @@ async fn reads_in_batches_queries_and_scans_find_what_was_written() {
     let missing = scene.dynamodb.get_item().table_name("nowhere").key("pk", s("x")).send().await.expect_err("no table");
     assert!(missing.into_service_error().is_resource_not_found_exception());
 }
-
-/// Not a test of speed: run with `--ignored --nocapture` to see it.
-#[tokio::test]
-#[ignore = "prints how fast the embedded DynamoDB is"]
-async fn speed() {
-    let scene = scene().with_orders().await;
-    let began = std::time::Instant::now();
-    for order_no in 0..5_000 {
-        scene.put_order(with(order(&order_no.to_string()), [("due_shard", n(1)), ("due_at", n(order_no))])).await;
-    }
-    println!("5000 puts {:?}", began.elapsed());
-    let began = std::time::Instant::now();
-    for order_no in 0..5_000 {
-        let put = Put::builder()
-            .table_name("orders")
-            .set_item(Some(order(&format!("t{order_no}"))))
-            .build()
-            .expect("complete");
-        let items = TransactWriteItem::builder().put(put).build();
-        scene.dynamodb.transact_write_items().transact_items(items).send().await.expect("sent");
-    }
-    println!("5000 transactions {:?}", began.elapsed());
-    let began = std::time::Instant::now();
-    for order_no in 0..5_000 {
-        scene.get_order(&order_no.to_string()).await;
-    }
-    println!("5000 gets {:?}", began.elapsed());
-}
