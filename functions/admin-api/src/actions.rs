@@ -4,8 +4,7 @@
 use std::time::Duration;
 
 use expiry_adjudication::RunError;
-use expiry_core::decide::ask::Ask;
-use expiry_core::decide::close::{Close, CloseOutcome, Occasion};
+use expiry_core::decide::close::{CloseOutcome, Occasion};
 use expiry_core::decide::extend::{Extend, ExtendOutcome};
 use expiry_core::decide::retry_refund::{RetryOutcome, RetryRefund};
 use expiry_core::decide::settle::Settle;
@@ -57,21 +56,10 @@ impl AdminApi {
         let context = &self.context;
         let order = context.read(&id).await.map_err(|error| error.problem(&id))?;
         let before = order.order.status;
-        let command = Close {
-            occasion: Occasion::Check { actor: actor(who), reason: Cause::new(&reason) },
-            worker: context.worker(),
-            lease: context.lease,
-            scan_period: context.scan_period,
-        };
+        let command = context.close_by(Occasion::Check { actor: actor(who), reason: Cause::new(&reason) });
         let mut ran = context.run_on(order, &command).await.map_err(|error| error.problem(&id))?;
         if matches!(ran.outcome, CloseOutcome::Terminal(_) | CloseOutcome::NotDue { due: None }) {
-            let ask = Ask {
-                check_at: None,
-                worker: context.worker(),
-                lease: context.lease,
-                scan_period: context.scan_period,
-                at_once: true,
-            };
+            let ask = context.ask_again(None, true);
             ran.order = context.run_on(ran.order, &ask).await.map_err(|error| error.problem(&id))?.order;
         }
         let refused = match ran.outcome {

@@ -5,8 +5,7 @@ use std::time::Duration;
 
 use aws_lambda_events::event::sqs::{SqsBatchResponse, SqsEvent, SqsMessage};
 use expiry_adjudication::{Context, Ran, RunError};
-use expiry_core::decide::ask::Ask;
-use expiry_core::decide::close::{Close, CloseOutcome, Occasion};
+use expiry_core::decide::close::{CloseOutcome, Occasion};
 use expiry_core::ids::OrderId;
 use expiry_core::limits;
 use expiry_core::message::{Message, Queue};
@@ -97,12 +96,12 @@ impl CloseOrder {
                     let delay = whole_seconds(*wait) + limits::CHECK_DELAY_MARGIN;
                     return Ok(self.queues.send_message(Queue::Close, &later, delay).await?);
                 }
-                self.ask_what_is_left(order, ran, None).await
+                self.ask_what_is_left(order, ran).await
             }
             Message::Overdue { .. } => {
                 self.context.metrics.count(Metric::FoundByScan, 1, &[]);
                 let ran = self.close(order, Occasion::Scan).await?;
-                self.ask_what_is_left(order, ran, None).await
+                self.ask_what_is_left(order, ran).await
             }
             Message::Unit { unit: Unit::Ask(_), check_at, .. } => self.ask(order, *check_at).await,
             Message::Unit { unit, .. } => Err(CloseError::OtherUnit(unit.clone())),
@@ -110,12 +109,7 @@ impl CloseOrder {
     }
 
     async fn close(&self, order: &OrderId, occasion: Occasion) -> Result<Ran<CloseOutcome>, CloseError> {
-        let command = Close {
-            occasion,
-            worker: self.context.worker(),
-            lease: self.context.lease,
-            scan_period: self.context.scan_period,
-        };
+        let command = self.context.close_by(occasion);
         self.context.run(order, &command).await.map_err(|source| CloseError::Run { order: order.clone(), source })
     }
 
@@ -159,18 +153,13 @@ impl CloseOrder {
             CloseOutcome::Terminal(_) | CloseOutcome::Busy { .. } => metrics.count(Metric::WakeDuplicate, 1, &[]),
             CloseOutcome::Outdated | CloseOutcome::NotDue { .. } => metrics.count(Metric::WakeDropped, 1, &[]),
         }
-        self.ask_what_is_left(wake.order_id(), ran, None).await
+        self.ask_what_is_left(wake.order_id(), ran).await
     }
 
     /// A terminal order may have attempts left to ask about, and one that never expires may have credentials that have (DESIGN §5).
-    async fn ask_what_is_left(
-        &self,
-        order: &OrderId,
-        ran: Ran<CloseOutcome>,
-        check_at: Option<Timestamp>,
-    ) -> Result<(), CloseError> {
+    async fn ask_what_is_left(&self, order: &OrderId, ran: Ran<CloseOutcome>) -> Result<(), CloseError> {
         match ran.outcome {
-            CloseOutcome::Terminal(_) | CloseOutcome::NotDue { due: None } => self.ask(order, check_at).await,
+            CloseOutcome::Terminal(_) | CloseOutcome::NotDue { due: None } => self.ask(order, None).await,
             CloseOutcome::Closed
             | CloseOutcome::Paid
             | CloseOutcome::Undecided { .. }
@@ -182,13 +171,7 @@ impl CloseOrder {
     }
 
     async fn ask(&self, order: &OrderId, check_at: Option<Timestamp>) -> Result<(), CloseError> {
-        let command = Ask {
-            check_at,
-            worker: self.context.worker(),
-            lease: self.context.lease,
-            scan_period: self.context.scan_period,
-            at_once: false,
-        };
+        let command = self.context.ask_again(check_at, false);
         let ran = self.context.run(order, &command).await;
         ran.map(drop).map_err(|source| CloseError::Run { order: order.clone(), source })
     }

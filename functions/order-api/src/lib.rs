@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use expiry_adjudication::{Context, Ran};
 use expiry_core::closing::CloseReason;
-use expiry_core::decide::close::{Close, CloseOutcome, Occasion};
+use expiry_core::decide::close::{CloseOutcome, Occasion};
 use expiry_core::evidence::Actor;
 use expiry_core::fact::Cause;
 use expiry_core::ids::OrderId;
@@ -76,12 +76,8 @@ impl OrderApi {
             Actor::Named(name) => name.clone(),
             Actor::Customer | Actor::System => "customer".to_owned(),
         };
-        let command = Close {
-            occasion: Occasion::Cancel { actor, close_reason, reason: Cause::new(&reason) },
-            worker: self.context.worker(),
-            lease: self.context.lease,
-            scan_period: self.context.scan_period,
-        };
+        let reason_given = Cause::new(&reason);
+        let command = self.context.close_by(Occasion::Cancel { actor, close_reason, reason: reason_given });
         let ran = self.context.run_on(order, &command).await.map_err(|error| error.problem(&id))?;
         self.audit(&ran, before, &who, &reason).await;
         let document = OrderDocument::new(&ran.order.order, self.context.clock.now());

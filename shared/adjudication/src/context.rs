@@ -6,6 +6,8 @@ use std::time::Duration;
 use aws_config::SdkConfig;
 use expiry_channels::sim::Sim;
 use expiry_channels::{ChannelClient, ChannelTransport, Channels, HttpTransport};
+use expiry_core::decide::ask::Ask;
+use expiry_core::decide::close::{Close, Occasion};
 use expiry_core::ids::{IdSource, WorkerId};
 use expiry_core::time::{Clock, Timestamp};
 use expiry_runtime::boot::StartError;
@@ -118,5 +120,17 @@ impl Context {
     #[must_use]
     pub fn worker(&self) -> WorkerId {
         WorkerId::from_bits(self.ids.unique())
+    }
+
+    /// The close of an order on `occasion`, by a worker of its own: one use case for everybody who closes (DESIGN §5).
+    #[must_use]
+    pub fn close_by(&self, occasion: Occasion) -> Close {
+        Close { occasion, worker: self.worker(), lease: self.lease, scan_period: self.scan_period }
+    }
+
+    /// Working off what has to be asked about an order; `at_once` does not wait for its next check.
+    #[must_use]
+    pub fn ask_again(&self, check_at: Option<Timestamp>, at_once: bool) -> Ask {
+        Ask { check_at, worker: self.worker(), lease: self.lease, scan_period: self.scan_period, at_once }
     }
 }

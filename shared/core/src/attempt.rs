@@ -52,12 +52,6 @@ impl AttemptStatus {
             AttemptStatus::Succeeded => "SUCCEEDED",
         }
     }
-
-    /// The status of that name.
-    #[must_use]
-    pub fn parse(name: &str) -> Option<AttemptStatus> {
-        AttemptStatus::ALL.into_iter().find(|status| status.name() == name)
-    }
 }
 
 /// What the money of a succeeded attempt is to the order.
@@ -87,12 +81,6 @@ impl Standing {
             Standing::Mismatch => "mismatch",
             Standing::RefundedElsewhere => "refunded",
         }
-    }
-
-    /// The standing of that name.
-    #[must_use]
-    pub fn parse(name: &str) -> Option<Standing> {
-        Standing::ALL.into_iter().find(|standing| standing.name() == name)
     }
 }
 

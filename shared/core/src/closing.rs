@@ -35,12 +35,6 @@ impl CloseTrigger {
             CloseTrigger::Operator => "operator",
         }
     }
-
-    /// The trigger of that name.
-    #[must_use]
-    pub fn parse(name: &str) -> Option<CloseTrigger> {
-        CloseTrigger::ALL.into_iter().find(|trigger| trigger.name() == name)
-    }
 }
 
 /// Why an order is closed.
@@ -67,12 +61,6 @@ impl CloseReason {
             CloseReason::CancelledByUser => "cancelled_by_user",
             CloseReason::CancelledByOperator => "cancelled_by_operator",
         }
-    }
-
-    /// The reason of that name.
-    #[must_use]
-    pub fn parse(name: &str) -> Option<CloseReason> {
-        CloseReason::ALL.into_iter().find(|reason| reason.name() == name)
     }
 }
 

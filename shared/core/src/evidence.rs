@@ -33,18 +33,6 @@ impl Trigger {
             Trigger::Close(trigger) => trigger.name(),
         }
     }
-
-    /// The trigger of that name.
-    #[must_use]
-    pub fn parse(name: &str) -> Option<Trigger> {
-        match name {
-            "create" => Some(Trigger::Create),
-            "payment" => Some(Trigger::Payment),
-            "callback" => Some(Trigger::Callback),
-            "query" => Some(Trigger::Query),
-            close => CloseTrigger::parse(close).map(Trigger::Close),
-        }
-    }
 }
 
 /// The fact that decided.

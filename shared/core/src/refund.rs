@@ -32,12 +32,6 @@ impl RefundStatus {
             RefundStatus::Failed => "FAILED",
         }
     }
-
-    /// The status of that name.
-    #[must_use]
-    pub fn parse(name: &str) -> Option<RefundStatus> {
-        RefundStatus::ALL.into_iter().find(|status| status.name() == name)
-    }
 }
 
 /// A refund. Its work is the pending unit `refund:<n>`, which stays until SUCCEEDED.

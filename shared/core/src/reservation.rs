@@ -47,12 +47,6 @@ impl HoldStatus {
             HoldStatus::Released => "RELEASED",
         }
     }
-
-    /// The status of that name.
-    #[must_use]
-    pub fn parse(name: &str) -> Option<HoldStatus> {
-        HoldStatus::ALL.into_iter().find(|status| status.name() == name)
-    }
 }
 
 /// Where the hold on a coupon stands, and where the coupon itself does once it is settled.
@@ -118,12 +112,6 @@ impl CouponReason {
             CouponReason::NotRefundable => "not_refundable",
             CouponReason::Expired => "expired",
         }
-    }
-
-    /// The reason of that name.
-    #[must_use]
-    pub fn parse(name: &str) -> Option<CouponReason> {
-        CouponReason::ALL.into_iter().find(|reason| reason.name() == name)
     }
 }
 

@@ -68,6 +68,11 @@ impl Source {
             ("config.scan_grace", "SCAN_GRACE_SECONDS"),
             ("context.lease", "LEASE_SECONDS"),
             ("context.scan_period", "SCAN_PERIOD_SECONDS"),
+            // Both stand in every close and every ask.
+            ("context.close_by(", "LEASE_SECONDS"),
+            ("context.close_by(", "SCAN_PERIOD_SECONDS"),
+            ("context.ask_again(", "LEASE_SECONDS"),
+            ("context.ask_again(", "SCAN_PERIOD_SECONDS"),
         ] {
             variables.extend(self.all.contains(word).then(|| variable.to_owned()));
         }
