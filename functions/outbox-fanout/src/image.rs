@@ -3,11 +3,9 @@
 use std::collections::HashMap;
 
 use aws_lambda_events::event::dynamodb::EventRecord;
-use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::AttributeValue;
 use expiry_core::order::Order;
 use expiry_store::{DecodeError, decode, names};
-use serde_dynamo::AttributeValue as Streamed;
 
 /// One image of one row.
 pub(crate) struct Image(HashMap<String, AttributeValue>);
@@ -23,11 +21,7 @@ pub(crate) fn old(record: &EventRecord) -> Option<Image> {
 }
 
 fn image(item: &serde_dynamo::Item) -> Option<Image> {
-    let values = item.inner();
-    if values.is_empty() {
-        return None;
-    }
-    Some(Image(values.iter().map(|(name, value)| (name.clone(), convert(value))).collect()))
+    (!item.inner().is_empty()).then(|| Image(item.clone().into()))
 }
 
 impl Image {
@@ -35,20 +29,5 @@ impl Image {
     pub(crate) fn order(&self) -> Option<Result<Order, DecodeError>> {
         let is_order = matches!(self.0.get(names::SK), Some(AttributeValue::S(sk)) if sk == "O");
         is_order.then(|| decode(&self.0))
-    }
-}
-
-fn convert(value: &Streamed) -> AttributeValue {
-    match value {
-        Streamed::N(number) => AttributeValue::N(number.clone()),
-        Streamed::S(text) => AttributeValue::S(text.clone()),
-        Streamed::Bool(value) => AttributeValue::Bool(*value),
-        Streamed::B(bytes) => AttributeValue::B(Blob::new(bytes.clone())),
-        Streamed::Null(value) => AttributeValue::Null(*value),
-        Streamed::M(map) => AttributeValue::M(map.iter().map(|(name, value)| (name.clone(), convert(value))).collect()),
-        Streamed::L(list) => AttributeValue::L(list.iter().map(convert).collect()),
-        Streamed::Ss(set) => AttributeValue::Ss(set.clone()),
-        Streamed::Ns(set) => AttributeValue::Ns(set.clone()),
-        Streamed::Bs(set) => AttributeValue::Bs(set.iter().map(|bytes| Blob::new(bytes.clone())).collect()),
     }
 }

@@ -83,13 +83,23 @@ pub struct System {
 pub struct Parts {
     /// The one clock.
     pub clock: MovableClock,
+    /// What the functions' own clocks show, where it is not that.
+    pub functions_clock: Option<Arc<dyn Clock>>,
     /// The one source of identifiers.
     pub ids: Arc<dyn IdSource>,
 }
 
+impl Parts {
+    /// Functions on `clock` like everything else.
+    #[must_use]
+    pub fn new(clock: MovableClock, ids: Arc<dyn IdSource>) -> Parts {
+        Parts { clock, functions_clock: None, ids }
+    }
+}
+
 impl Default for Parts {
     fn default() -> Parts {
-        Parts { clock: MovableClock::running(), ids: Arc::new(SystemIds) }
+        Parts::new(MovableClock::running(), Arc::new(SystemIds))
     }
 }
 
@@ -99,7 +109,7 @@ impl System {
     /// # Errors
     /// See [`StartError`].
     pub async fn start(settings: &Settings, parts: Parts) -> Result<System, StartError> {
-        let Parts { clock, ids } = parts;
+        let Parts { clock, functions_clock, ids } = parts;
         let cloud = Cloud::new(CloudConfig {
             clock: clock.clone(),
             seed: settings.seed,
@@ -113,9 +123,10 @@ impl System {
         let key = SigningKey::new(&settings.sim_secret).ok_or(StartError::NoSecret)?;
         let sim = SimChannel::new(key, Arc::clone(&shared_clock));
         let figures = Figures::default();
+        let functions_clock = functions_clock.unwrap_or(shared_clock);
         let surroundings = Surroundings {
-            metrics: Metrics::new(Arc::clone(&shared_clock), figures.sink()),
-            clock: shared_clock,
+            metrics: Metrics::new(Arc::clone(&functions_clock), figures.sink()),
+            clock: functions_clock,
             ids,
             transport: Arc::new(sim.clone()),
         };
@@ -164,9 +175,19 @@ impl System {
     /// Every function dies wherever it is, and is started anew: what it had not finished is delivered again, and the stream from its
     /// beginning.
     pub fn crash(&self) {
-        let mut drivers = self.drivers.lock().unwrap_or_else(PoisonError::into_inner);
-        drivers.abort_all();
+        self.stop();
+        self.resume();
+    }
+
+    /// Every function that a queue, a stream or a schedule runs dies wherever it is, and none runs until [`resume`](System::resume).
+    pub fn stop(&self) {
+        self.drivers.lock().unwrap_or_else(PoisonError::into_inner).abort_all();
         self.scanning.store(false, Ordering::SeqCst);
+    }
+
+    /// Starts the drivers again after [`stop`](System::stop).
+    pub fn resume(&self) {
+        let mut drivers = self.drivers.lock().unwrap_or_else(PoisonError::into_inner);
         *drivers = drive(&self.cloud, &self.functions, &self.progress, &self.scanning);
     }
 

@@ -119,12 +119,21 @@ impl Shared {
     /// Lets chance decide about the call and carries it out. An error is what the SDK sees as a broken connection.
     async fn answer(&self, request: &Request) -> Result<Answer, ConnectorError> {
         let fate = self.lock().chance.call(&request.call());
+        let fate = match fate {
+            CallFate::Held(held) => held.released().await,
+            decided => decided,
+        };
         match fate {
-            CallFate::Pass => Ok(self.carry_out(request).await),
+            // Who holds a call lets it go, not wait again.
+            CallFate::Pass | CallFate::Held(_) => Ok(self.carry_out(request).await),
             CallFate::Delay(span) => {
                 tokio::time::sleep(span).await;
                 Ok(self.carry_out(request).await)
             }
+            CallFate::Stale(lag) if request.service == Service::DynamoDb => {
+                Ok(self.dynamodb.execute_stale(&request.operation, &request.body, lag))
+            }
+            CallFate::Stale(_) => Ok(self.carry_out(request).await),
             CallFate::Fail(failure) => Ok(failure_answer(&failure)),
             CallFate::LoseRequest => Err(broken_connection("the request was lost")),
             CallFate::LoseAnswer => {

@@ -2,6 +2,8 @@
 
 use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Poll, Waker};
 use std::time::Duration;
 
 use expiry_core::time::Timestamp;
@@ -45,12 +47,59 @@ pub enum CallFate {
     Pass,
     /// It arrives that much later, in real (tokio) time, and is then carried out and answered.
     Delay(Duration),
+    /// It waits until somebody says what becomes of it.
+    Held(Held),
+    /// It is carried out and answered; an eventually consistent read is answered without the writes of that last span of the
+    /// cloud's time. Needs [`Cloud::keep_replica`](super::Cloud::keep_replica).
+    Stale(Duration),
     /// It is refused before anything is carried out.
     Fail(Failure),
     /// It never arrives: nothing is carried out, and the SDK sees a broken connection.
     LoseRequest,
     /// It is carried out and its answer is lost: the SDK sees a broken connection and sends it again.
     LoseAnswer,
+}
+
+/// A call that waits for its fate: whoever made it decides when it goes on, and how. Clones are the same call.
+#[derive(Clone, Debug, Default)]
+pub struct Held(Arc<Mutex<Waiting>>);
+
+#[derive(Debug, Default)]
+struct Waiting {
+    fate: Option<CallFate>,
+    waker: Option<Waker>,
+}
+
+impl Held {
+    /// Lets the call go on. Only the first word counts.
+    pub fn release(&self, fate: CallFate) {
+        let mut waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        waiting.fate.get_or_insert(fate);
+        if let Some(waker) = waiting.waker.take() {
+            waker.wake();
+        }
+    }
+
+    /// Waits for what becomes of the call.
+    pub async fn released(&self) -> CallFate {
+        std::future::poll_fn(|context| {
+            let mut waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            match waiting.fate.clone() {
+                Some(fate) => Poll::Ready(fate),
+                None => {
+                    waiting.waker = Some(context.waker().clone());
+                    Poll::Pending
+                }
+            }
+        })
+        .await
+    }
+}
+
+impl PartialEq for Held {
+    fn eq(&self, other: &Held) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
 }
 
 /// The error answer of a call that was made to fail.

@@ -20,6 +20,7 @@ mod dynamodb;
 pub mod fate;
 mod faults;
 mod names;
+mod observer;
 mod scheduler;
 mod sdk;
 mod sqs;
@@ -38,6 +39,7 @@ use expiry_core::time::{Clock, Timestamp};
 use serde_json::Value;
 
 pub use self::faults::{Faults, SCHEDULER};
+pub use self::observer::{Write, WriteObserver};
 pub use self::scheduler::{Invocation, ScheduleView};
 pub use self::sqs::QueueCounts;
 
@@ -182,6 +184,19 @@ impl Cloud {
     /// The rule must not call this cloud.
     pub fn on_call(&self, rule: impl FnMut(&Call<'_>) -> Option<CallFate> + Send + 'static) {
         self.shared.lock().chance.rules.push(Box::new(rule));
+    }
+
+    /// Shows every write of the database from now on to `observer`, in place of a former one.
+    pub fn observe_writes(&self, observer: impl FnMut(&[Write]) + Send + 'static) {
+        self.shared.dynamodb.observe(Box::new(observer));
+    }
+
+    /// Keeps a lagging copy of the tables created so far, without which [`CallFate::Stale`] changes nothing.
+    ///
+    /// # Errors
+    /// When the copy cannot be made.
+    pub fn keep_replica(&self) -> Result<(), CloudError> {
+        self.shared.dynamodb.keep_replica().map_err(|error| CloudError::Database(Box::new(error)))
     }
 
     /// Forgets the rules for calls.

@@ -38,7 +38,7 @@ pub(super) struct Change {
 
 impl Change {
     /// What happened; `None` when nothing did, of which DynamoDB keeps no record.
-    fn event_name(&self) -> Option<&'static str> {
+    pub(super) fn event_name(&self) -> Option<&'static str> {
         match (&self.old, &self.new) {
             (None, None) => None,
             (None, Some(_)) => Some("INSERT"),

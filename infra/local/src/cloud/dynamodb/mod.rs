@@ -8,6 +8,7 @@
 
 mod dispatch;
 mod feed;
+mod replica;
 mod streams;
 mod tables;
 mod tokens;
@@ -15,17 +16,21 @@ mod written;
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
+use std::time::Duration;
 
 use dynoxide::{Database, DynoxideError};
 use expiry_core::time::Clock;
 use serde_json::{Value, json};
 
 use self::feed::Change;
+use self::replica::Replica;
 use self::streams::Streams;
+use self::tables::Tables;
 use self::tokens::Tokens;
 use self::written::{Written, written_by};
 use super::locked;
 use super::names::Names;
+use super::observer::{Write, WriteObserver};
 use super::wire::Answer;
 use crate::clock::MovableClock;
 
@@ -34,8 +39,13 @@ pub(crate) struct DynamoDb {
     database: Database,
     clock: MovableClock,
     names: Names,
+    tables: Mutex<Tables>,
     tokens: Mutex<Tokens>,
     streams: Mutex<Streams>,
+    /// Sees every write; without one nothing is read for it.
+    observer: Mutex<Option<WriteObserver>>,
+    /// What eventually consistent reads are answered from while they are stale.
+    replica: Mutex<Option<Replica>>,
     /// Held from the reading before a write to the reading after it.
     turn: Mutex<()>,
 }
@@ -68,28 +78,82 @@ impl DynamoDb {
         locked(&self.streams).written()
     }
 
-    /// Carries out an operation and records what it changed in tables that have a stream.
+    /// Lets `observer` see every write from now on.
+    pub(crate) fn observe(&self, observer: WriteObserver) {
+        *locked(&self.observer) = Some(observer);
+    }
+
+    /// Carries out a read as a replica would that lacks the writes of the last `lag`; a strongly consistent read never is stale.
+    pub(crate) fn execute_stale(&self, operation: &str, body: &Value, lag: Duration) -> Answer {
+        let is_stale = matches!(operation, "GetItem" | "Query" | "BatchGetItem") && !asks_for_consistency(body);
+        match &mut *locked(&self.replica) {
+            Some(replica) if is_stale => {
+                let seen = replica.read(operation, body, self.clock.now().minus(lag));
+                seen.map_or_else(|error| error_answer(&error), |text| Answer::json(200, self.with_own_names(text)))
+            }
+            Some(_) | None => self.execute(operation, body, false),
+        }
+    }
+
+    /// Keeps a replica from now on, so that reads can be stale.
+    pub(crate) fn keep_replica(&self) -> Result<(), DynoxideError> {
+        let replica = Replica::of(&self.database, &locked(&self.tables))?;
+        *locked(&self.replica) = Some(replica);
+        Ok(())
+    }
+
+    /// Carries out an operation, records what it changed in tables that have a stream, and shows it to who watches.
     fn write(&self, operation: &str, body: &Value, lose_records: bool) -> Result<String, DynoxideError> {
+        let is_watched = locked(&self.observer).is_some() || locked(&self.replica).is_some();
         let written: Vec<(Written<'_>, Value)> = {
-            let streams = locked(&self.streams);
-            let key =
-                |written: Written<'_>| streams.of_table(written.table).and_then(|feed| written.key(&feed.key_names));
-            written_by(operation, body).into_iter().filter_map(|written| Some((written, key(written)?))).collect()
+            let (tables, streams) = (locked(&self.tables), locked(&self.streams));
+            let is_recorded = |table: &str| is_watched || (!lose_records && streams.of_table(table).is_some());
+            let with_key = |written: Written<'_>| written.key(tables.key_names(written.table)?);
+            let of_interest = written_by(operation, body).into_iter().filter(|written| is_recorded(written.table));
+            of_interest.filter_map(|written| Some((written, with_key(written)?))).collect()
         };
-        if written.is_empty() || lose_records {
+        if written.is_empty() {
             return self.run_under_token(operation, body);
         }
         let _turn = locked(&self.turn);
         let before: Vec<Option<Value>> = written.iter().map(|(item, key)| self.item(item.table, key)).collect();
         let outcome = self.run_under_token(operation, body);
         if outcome.is_ok() {
-            for ((item, key), old) in written.into_iter().zip(before) {
+            let changes = written.into_iter().zip(before).map(|((item, key), old)| {
                 let new = self.item(item.table, &key);
-                let change = Change { key, old, new };
-                locked(&self.streams).record(item.table, change, &self.names.region, self.clock.now());
+                (item.table, Change { key, old, new })
+            });
+            let changes: Vec<(&str, Change)> = changes.collect();
+            if is_watched {
+                self.show(&changes);
+            }
+            for (table, change) in changes.into_iter().filter(|_| !lose_records) {
+                locked(&self.streams).record(table, change, &self.names.region, self.clock.now());
             }
         }
         outcome
+    }
+
+    /// Shows what one call changed to the replica and to the observer.
+    fn show(&self, changes: &[(&str, Change)]) {
+        if let Some(replica) = &mut *locked(&self.replica) {
+            for (table, change) in changes {
+                replica.wrote(self.clock.now(), table, change);
+            }
+        }
+        if let Some(observer) = &mut *locked(&self.observer) {
+            let write = |(table, change): &(&str, Change)| Write {
+                table: (*table).to_owned(),
+                key: change.key.clone(),
+                old: change.old.clone(),
+                new: change.new.clone(),
+            };
+            let writes: Vec<Write> =
+                changes.iter().filter(|(_, change)| change.event_name().is_some()).map(write).collect();
+            if !writes.is_empty() {
+                observer(&writes);
+            }
+        }
     }
 
     /// Carries out an operation; a transaction under the engine's token for its caller's token.
@@ -130,6 +194,13 @@ impl DynamoDb {
             false => text,
         }
     }
+}
+
+/// Whether a read asks for a strongly consistent answer; a batch does when any of its tables does.
+fn asks_for_consistency(body: &Value) -> bool {
+    let asks = |request: &Value| request.get("ConsistentRead") == Some(&Value::Bool(true));
+    let tables = body.get("RequestItems").and_then(Value::as_object);
+    asks(body) || tables.is_some_and(|tables| tables.values().any(asks))
 }
 
 fn error_answer(error: &DynoxideError) -> Answer {

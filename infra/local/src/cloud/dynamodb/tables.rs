@@ -1,5 +1,6 @@
 //! Opening the database, and tables with their streams.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -19,6 +20,35 @@ use crate::cloud::{CloudError, locked};
 const FILE: &str = "dynamodb.sqlite";
 /// The tag that keeps, with a table, what its stream shows and its label: `<view type>@<label>`.
 const STREAM_TAG: &str = "embedded-stream";
+
+/// The tables there are: how each was asked for, and the names of its key attributes.
+#[derive(Debug, Default)]
+pub(super) struct Tables(BTreeMap<String, Table>);
+
+#[derive(Debug)]
+struct Table {
+    /// The CreateTable request; `None` for a table that was there when the database was opened.
+    created_by: Option<Value>,
+    key_names: Vec<String>,
+}
+
+impl Tables {
+    /// The names of the key attributes of `table`.
+    pub(super) fn key_names(&self, table: &str) -> Option<&[String]> {
+        self.0.get(table).map(|table| table.key_names.as_slice())
+    }
+
+    /// Every table this process created: its name and its CreateTable request.
+    pub(super) fn created(&self) -> impl Iterator<Item = (&str, &Value)> {
+        self.0.iter().filter_map(|(name, table)| Some((name.as_str(), table.created_by.as_ref()?)))
+    }
+}
+
+/// The names of the key attributes in a CreateTable request or a description.
+fn key_names(described: &Value) -> Vec<String> {
+    let key_schema = described["KeySchema"].as_array().into_iter().flatten();
+    key_schema.filter_map(|element| element["AttributeName"].as_str()).map(str::to_owned).collect()
+}
 
 /// The table a request names.
 pub(super) fn named(body: &Value) -> &str {
@@ -40,16 +70,28 @@ impl DynamoDb {
         let failed = |source| CloudError::Database(Box::new(source));
         let streams = Mutex::new(Streams::new(clock.now()));
         let database = database.map_err(failed)?;
-        let dynamodb = DynamoDb { database, clock, names, tokens: Mutex::default(), streams, turn: Mutex::default() };
-        dynamodb.find_streams().map_err(failed)?;
+        let dynamodb = DynamoDb {
+            database,
+            clock,
+            names,
+            tables: Mutex::default(),
+            tokens: Mutex::default(),
+            streams,
+            observer: Mutex::default(),
+            replica: Mutex::default(),
+            turn: Mutex::default(),
+        };
+        dynamodb.find_tables().map_err(failed)?;
         Ok(dynamodb)
     }
 
-    /// Finds again the streams of the tables in a database that was there before.
-    fn find_streams(&self) -> Result<(), DynoxideError> {
+    /// Finds again the tables and streams of a database that was there before.
+    fn find_tables(&self) -> Result<(), DynoxideError> {
         for table in self.database.list_tables(Default::default())?.table_names {
             let described = self.run("DescribeTable", &json!({ "TableName": table }))?;
             let described = read(&described)?["Table"].take();
+            let found = Table { created_by: None, key_names: key_names(&described) };
+            locked(&self.tables).0.insert(table.clone(), found);
             let resource_arn = described["TableArn"].as_str().map(str::to_owned);
             let request = dynoxide::actions::list_tags_of_resource::ListTagsOfResourceRequest { resource_arn };
             let tags = self.database.list_tags_of_resource(request)?.tags;
@@ -64,9 +106,7 @@ impl DynamoDb {
 
     fn add_stream(&self, table: &str, description: &Value, view: &str, label: &str) {
         let arn = format!("{}table/{table}/stream/{label}", self.names.dynamodb_arn_prefix());
-        let key_schema = description["KeySchema"].as_array().into_iter().flatten();
-        let key_names = key_schema.filter_map(|element| element["AttributeName"].as_str()).map(str::to_owned).collect();
-        let feed = Feed::new(arn, label.to_owned(), View(view.to_owned()), key_names);
+        let feed = Feed::new(arn, label.to_owned(), View(view.to_owned()), key_names(description));
         locked(&self.streams).insert(table, feed);
     }
 
@@ -75,6 +115,8 @@ impl DynamoDb {
         let mut plain = body.clone();
         let stream = plain.as_object_mut().and_then(|plain| plain.remove("StreamSpecification"));
         let answer = self.run("CreateTable", &plain)?;
+        let created = Table { key_names: key_names(&plain), created_by: Some(plain) };
+        locked(&self.tables).0.insert(named(body).to_owned(), created);
         let view = stream.filter(|stream| stream["StreamEnabled"] == true);
         let Some(view) = view.as_ref().and_then(|stream| stream["StreamViewType"].as_str()) else {
             return Ok(answer);

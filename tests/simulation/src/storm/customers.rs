@@ -7,9 +7,10 @@ use fastrand::Rng;
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 
-use crate::channel;
 use crate::random::rng;
 use crate::shop::{GOODS, Shop, USERS};
+
+use super::channel;
 
 /// Customers of one run.
 const CUSTOMERS: usize = 7;
