@@ -29,7 +29,7 @@ use crate::settings::{ACCOUNT, ORDERS_TABLE, REGION, SCHEDULE_GROUP, Settings, q
 use crate::sim::{CallbackAnswer, CallbackError, CallbackFuture, CallbackSink, SimChannel};
 
 /// Pollers of each queue: Lambda runs several batches of a queue at once.
-const POLLERS: usize = 4;
+const POLLERS: usize = 2;
 /// Seconds a received message stays invisible: at least six times a function's time, and longer than the lease (DESIGN §7).
 const VISIBILITY_SECONDS: u64 = 60;
 /// Receives of a message before it goes to the dead-letter queue.
@@ -161,10 +161,12 @@ impl System {
         tokio::time::timeout(most, quiet).await.is_ok()
     }
 
-    fn is_quiet(&self) -> bool {
+    /// Whether nothing is left to do now.
+    #[must_use]
+    pub fn is_quiet(&self) -> bool {
         // How many records the stream has, if all are handled and no scan runs.
         let all_handled = || {
-            let written = self.cloud.stream_records_written().get(ORDERS_TABLE).copied().unwrap_or(0);
+            let written = records_written(&self.cloud);
             (self.progress.handled() >= written && !self.scanning.load(Ordering::SeqCst)).then_some(written)
         };
         let before = all_handled();
@@ -236,19 +238,26 @@ impl CallbackSink for Webhooks {
     }
 }
 
+/// How many records the stream of orders has had.
+fn records_written(cloud: &Cloud) -> u64 {
+    cloud.stream_records_written().get(ORDERS_TABLE).copied().unwrap_or(0)
+}
+
 fn drive(cloud: &Cloud, functions: &Arc<Functions>, progress: &Progress, scanning: &Arc<AtomicBool>) -> JoinSet<()> {
     let mut drivers = JoinSet::new();
     let sdk = cloud.sdk_config();
     let scheduler = cloud.clone();
     drivers.spawn(async move { scheduler.run_scheduler().await });
     let streams = aws_sdk_dynamodbstreams::Client::new(&sdk);
-    drivers.spawn(stream::poll(streams, Arc::clone(functions), cloud.changes(), progress.clone()));
+    let stream = cloud.clone();
+    let written: stream::RecordsWritten = Arc::new(move || records_written(&stream));
+    drivers.spawn(stream::poll(streams, Arc::clone(functions), cloud.changes(), written, progress.clone()));
     let failing = cloud.clone();
     let fails: queues::FailsDelivery = Arc::new(move |queue| failing.take_failure(queue.name()));
+    let sqs = aws_sdk_sqs::Client::new(&sdk);
     for queue in Queue::ALL {
         for _ in 0..POLLERS {
-            let sqs = aws_sdk_sqs::Client::new(&sdk);
-            drivers.spawn(queues::poll(sqs, Arc::clone(functions), queue, Arc::clone(&fails)));
+            drivers.spawn(queues::poll(sqs.clone(), Arc::clone(functions), queue, Arc::clone(&fails)));
         }
     }
     let (invoked, functions, scanning) = (cloud.clone(), Arc::clone(functions), Arc::clone(scanning));

@@ -1,9 +1,14 @@
 //! The proof that nothing is lost when everything goes wrong, on the real handlers, the real SDK and the embedded cloud, in simulated
-//! time: [`storm`] lets one seed decide what happens and when, over a whole shop.
+//! time: [`storm`] lets one seed decide what happens and when, over a whole shop; [`watch`] checks the invariants after every write.
 
-mod history;
+pub mod campaign;
+pub mod interleavings;
+mod panics;
 mod random;
 mod shop;
 pub mod storm;
+pub mod timeline;
+pub mod watch;
 
-pub use self::storm::{Outcome, run};
+/// The command that replays a run, up to its seed.
+pub const REPLAY: &str = "cargo run --profile sim -p simulation --";

@@ -1,9 +1,18 @@
-//! `cargo run -p simulation -- --seeds 1000`, and for a seed that fails `cargo run -p simulation -- --seed 17`.
+//! `cargo run --profile sim -p simulation -- --seeds 1000`, and for a seed that fails `… -- --seed 17 --shrink`.
 
+use std::collections::BTreeSet;
 use std::process::ExitCode;
-use std::time::Instant;
 
-const USAGE: &str = "usage: simulation [--from SEED] [--seeds COUNT] | --seed SEED";
+use simulation::storm::{self, shrink};
+use simulation::timeline::Line;
+use simulation::{REPLAY, campaign};
+
+/// Half of a run is small allocations.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+const USAGE: &str = "usage: simulation --seeds COUNT [--from SEED]
+       simulation --seed SEED [--calls] [--shrink]";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -11,37 +20,44 @@ fn main() -> ExitCode {
         let at = arguments.iter().position(|argument| argument == name)?;
         arguments.get(at + 1)?.parse::<u64>().ok()
     };
+    let has = |name: &str| arguments.iter().any(|argument| argument == name);
     if let Some(seed) = number("--seed") {
-        return replay(seed);
+        return if has("--shrink") { shrunk(seed, has("--calls")) } else { replay(seed, has("--calls")) };
     }
-    let (Some(count), from) = (number("--seeds"), number("--from").unwrap_or(0)) else {
+    let Some(count) = number("--seeds") else {
         eprintln!("{USAGE}");
         return ExitCode::from(2);
     };
-    many(from, count)
+    let result = campaign::run(number("--from").unwrap_or(0), count);
+    println!("{result}");
+    if result.failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Runs one seed and prints its history.
-fn replay(seed: u64) -> ExitCode {
-    let outcome = simulation::run(seed);
-    outcome.history.iter().for_each(|line| println!("{line}"));
-    outcome.verdict.iter().for_each(|wrong| println!("WRONG {wrong}"));
-    if outcome.verdict.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+/// Runs one seed and tells its story.
+fn replay(seed: u64, calls: bool) -> ExitCode {
+    let outcome = storm::run(seed, &BTreeSet::new());
+    tell(&outcome.timeline, calls);
+    judge(&outcome.breaches)
 }
 
-/// Runs many seeds, and says of each that fails how to replay it.
-fn many(from: u64, count: u64) -> ExitCode {
-    let began = Instant::now();
-    let mut failed = 0;
-    for seed in from..from + count {
-        let outcome = simulation::run(seed);
-        if !outcome.verdict.is_empty() {
-            failed += 1;
-            println!("seed {seed}: cargo run -p simulation -- --seed {seed}");
-            outcome.verdict.iter().for_each(|wrong| println!("  {wrong}"));
-        }
-    }
-    println!("{} passed, {failed} failed", count - failed);
-    println!("{count} seeds in {} s", began.elapsed().as_secs());
-    if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+/// Runs one seed with less and less, and tells the story of what is left.
+fn shrunk(seed: u64, calls: bool) -> ExitCode {
+    let Some(shrunk) = shrink::shrink(seed) else {
+        println!("seed {seed} does not fail");
+        return ExitCode::SUCCESS;
+    };
+    tell(&shrunk.outcome.timeline, calls);
+    let needed: Vec<String> = shrunk.needed.iter().map(ToString::to_string).collect();
+    println!("needs {} disturbances ({} runs): {}", needed.len(), shrunk.runs, needed.join(", "));
+    println!("again: {REPLAY} --seed {seed} --shrink");
+    judge(&shrunk.outcome.breaches)
+}
+
+fn tell(timeline: &[Line], calls: bool) {
+    timeline.iter().filter(|line| calls || line.is_story).for_each(|line| println!("{}", line.text));
+}
+
+fn judge(breaches: &[String]) -> ExitCode {
+    breaches.iter().for_each(|breach| println!("BREACH {breach}"));
+    if breaches.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

@@ -1,7 +1,7 @@
 //! The shop as its customers, its channel and its operators reach it: by HTTP alone.
 
-use std::collections::{BTreeSet, HashMap};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use aws_sdk_dynamodb::Client;
@@ -23,20 +23,20 @@ pub(crate) const USERS: [&str; 3] = ["ann", "bob", "cem"];
 pub(crate) const POINTS: u64 = 50;
 /// The slots of the one flash sale.
 pub(crate) const SLOTS: u64 = 3;
-/// How long a rest may take in simulated time before it is looked at what is left.
-const REST: Duration = Duration::from_secs(120);
+/// How often it is looked whether there is rest, in simulated time, and how many times before it is looked at what is left.
+const LOOK: Duration = Duration::from_millis(500);
+const LOOKS: usize = 240;
 
 /// A shop on a simulated system.
 #[derive(Clone, Debug)]
 pub(crate) struct Shop {
     pub(crate) system: Arc<System>,
-    paid: Arc<Mutex<BTreeSet<String>>>,
 }
 
 impl Shop {
     /// Puts everything in its place before anything can go wrong.
     pub(crate) async fn open(system: Arc<System>) -> Shop {
-        let shop = Shop { system, paid: Arc::default() };
+        let shop = Shop { system };
         for (sku, on_hand) in GOODS {
             shop.admin("PUT", &format!("/stock/{sku}/default/default"), json!({"on_hand": on_hand})).await;
         }
@@ -68,17 +68,13 @@ impl Shop {
 
     /// Waits until nothing is left to do now.
     pub(crate) async fn rest(&self) {
-        self.system.settled(REST).await;
-    }
-
-    /// The payer has paid: that stays so, whatever the channel says of it at times.
-    pub(crate) fn pays(&self, out_trade_no: &str) {
-        self.paid.lock().unwrap_or_else(PoisonError::into_inner).insert(out_trade_no.to_owned());
-    }
-
-    /// Whether the payer has paid.
-    pub(crate) fn is_paid(&self, out_trade_no: &str) -> bool {
-        self.paid.lock().unwrap_or_else(PoisonError::into_inner).contains(out_trade_no)
+        for _ in 0..LOOKS {
+            // Whatever was begun goes on meanwhile.
+            tokio::time::sleep(LOOK).await;
+            if self.system.is_quiet() {
+                return;
+            }
+        }
     }
 
     /// Every order there is, as it is stored, whoever knows of it.

@@ -186,7 +186,7 @@ impl Cloud {
         self.shared.lock().chance.rules.push(Box::new(rule));
     }
 
-    /// Shows every write of the database from now on to `observer`, in place of a former one.
+    /// Shows every write of the database from now on to `observer`, besides former ones.
     pub fn observe_writes(&self, observer: impl FnMut(&[Write]) + Send + 'static) {
         self.shared.dynamodb.observe(Box::new(observer));
     }

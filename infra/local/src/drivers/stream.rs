@@ -39,13 +39,27 @@ impl Progress {
 #[error("the stream of {ORDERS_TABLE} {0}")]
 struct Unreadable(String);
 
-/// Reads the stream for ever, waiting on `changes` while there is nothing to read.
-pub async fn poll(streams: Client, functions: Arc<Functions>, mut changes: Changes, progress: Progress) {
+/// How many records the stream has had: without more there is nothing to read.
+pub type RecordsWritten = Arc<dyn Fn() -> u64 + Send + Sync>;
+
+/// Reads the stream for ever, waiting on `changes` while nothing more is `written`.
+pub async fn poll(
+    streams: Client,
+    functions: Arc<Functions>,
+    mut changes: Changes,
+    written: RecordsWritten,
+    progress: Progress,
+) {
     let mut iterator = None;
     loop {
+        let before = written();
         match read(&streams, &functions, &mut iterator, &progress).await {
             Ok(true) => {}
-            Ok(false) => changes.next().await,
+            Ok(false) => {
+                while written() == before {
+                    changes.next().await;
+                }
+            }
             Err(error) => {
                 tracing::warn!(error = %error, "the stream was not read");
                 iterator = None;

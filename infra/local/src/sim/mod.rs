@@ -10,6 +10,7 @@ mod payment;
 mod reply;
 #[cfg(test)]
 mod tests;
+mod transit;
 mod wire;
 
 use std::collections::HashMap;
@@ -23,8 +24,10 @@ use expiry_channels::{ChannelTransport, Headers, HttpRequest, HttpResponse, Tran
 use expiry_core::time::Clock;
 
 pub use self::callback::{CALLBACK_PATH, CallbackAnswer, CallbackError, CallbackFuture, CallbackSink};
-use self::payment::Payment;
+use self::payment::{Payment, State};
 use self::reply::Reply;
+pub use self::transit::Transit;
+use self::transit::TransitRule;
 
 /// The simulated channel. Clones are handles on the same one.
 #[derive(Clone, Debug)]
@@ -37,6 +40,7 @@ struct Shared {
     /// Never held across an await.
     payments: Mutex<HashMap<String, Payment>>,
     callbacks: Mutex<Option<Arc<dyn CallbackSink>>>,
+    transit: Mutex<Option<TransitRule>>,
     notified: AtomicU64,
     down: AtomicBool,
 }
@@ -50,6 +54,7 @@ impl SimChannel {
             clock,
             payments: Mutex::default(),
             callbacks: Mutex::default(),
+            transit: Mutex::default(),
             notified: AtomicU64::new(0),
             down: AtomicBool::new(false),
         }))
@@ -80,6 +85,24 @@ impl SimChannel {
         }
     }
 
+    /// The payer pays, if the payment exists and can still be paid; whether it now is.
+    pub fn pay(&self, out_trade_no: &str) -> bool {
+        let mut payments = self.payments();
+        let Some(payment) = payments.get_mut(out_trade_no) else { return false };
+        match payment.state {
+            State::NotPay | State::UserPaying | State::NotFound => payment.state = State::Success,
+            State::Success => {}
+            State::Closed | State::Failed | State::Error => return false,
+        }
+        true
+    }
+
+    /// Whether the payment is paid.
+    #[must_use]
+    pub fn is_paid(&self, out_trade_no: &str) -> bool {
+        self.payments().get(out_trade_no).is_some_and(|payment| payment.state == State::Success)
+    }
+
     fn is_down(&self) -> bool {
         self.0.down.load(Ordering::SeqCst)
     }
@@ -101,12 +124,7 @@ impl ChannelTransport for SimChannel {
             if self.is_down() {
                 return Err(TransportError::Connection(io::Error::from(io::ErrorKind::ConnectionRefused).into()));
             }
-            let path = path_of(&request.url);
-            let answer = self.wire(request.method.as_str(), path, &request.headers, &request.body);
-            match tokio::time::timeout(deadline, answer).await {
-                Ok(answer) => Ok(answer),
-                Err(_) => Err(TransportError::Timeout(deadline)),
-            }
+            self.carry(request, deadline).await
         })
     }
 }

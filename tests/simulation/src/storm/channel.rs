@@ -1,71 +1,238 @@
-//! The payment channel: in the storm it says anything, in the calm the truth.
+//! The payment channel: what becomes of each payment there, what it says of it, and what it sends.
 
 use std::time::Duration;
 
+use expiry_core::time::{Clock, Timestamp};
 use fastrand::Rng;
 use serde_json::{Value, json};
 
-use crate::shop::Shop;
+use super::plan::Kind;
+use super::scene::{Character, Scene};
 
-/// What a channel may say of a payment that is not paid.
+/// What a capricious channel may say of a payment that is not paid.
 const MOODS: [&str; 6] = ["NOTPAY", "USERPAYING", "NOT_FOUND", "ERROR", "FAILED", "CLOSED"];
-
 /// How often a callback is sent again that was not acknowledged.
 const RESENDS: usize = 15;
 
-/// The life of one payment at the channel from now on: moods, money at some moment or never, callbacks that may come or not.
-pub(crate) async fn live(shop: Shop, out_trade_no: String, mut rng: Rng) {
-    let path = format!("/_sim/payments/{out_trade_no}");
-    for _ in 0..rng.usize(0..4) {
-        tokio::time::sleep(Duration::from_millis(rng.u64(0..40_000))).await;
-        if shop.is_paid(&out_trade_no) {
+/// A payment whose credential a customer was given.
+#[derive(Debug)]
+pub(super) struct Payment {
+    out_trade_no: String,
+    expires_at: Timestamp,
+    amount: u64,
+}
+
+impl Payment {
+    /// Reads the answer of a started payment.
+    pub(super) fn read(answer: &Value) -> Option<Payment> {
+        Some(Payment {
+            out_trade_no: answer["out_trade_no"].as_str()?.to_owned(),
+            expires_at: Timestamp::parse_rfc3339(answer["expires_at"].as_str()?)?,
+            amount: answer["amount"].as_u64()?,
+        })
+    }
+}
+
+/// The channel, as far as one payment is concerned.
+pub(super) struct Channel {
+    scene: Scene,
+    rng: Rng,
+}
+
+impl Channel {
+    pub(super) fn new(scene: Scene, rng: Rng) -> Channel {
+        Channel { scene, rng }
+    }
+
+    /// The life of one payment from now on: moods, money at some moment or never, callbacks that may come or not.
+    pub(super) async fn lives(mut self, payment: Payment) {
+        for _ in 0..self.rng.u64(0..4) {
+            self.waits(40_000).await;
+            let number = self.rng.u64(..);
+            if self.scene.weather.is_calm() || !self.scene.happens(Kind::Mood, number) {
+                continue;
+            }
+            match self.scene.character {
+                Character::Honest => self.is_slow_for_a_while(&payment).await,
+                Character::Capricious => self.says_anything(&payment).await,
+            }
+        }
+        if self.rng.u8(0..100) < 55 {
+            self.waits(150_000).await;
+            if self.scene.weather.is_calm() {
+                return;
+            }
+            match self.scene.character {
+                Character::Honest => self.is_paid_if_it_can_be(&payment).await,
+                Character::Capricious => self.is_paid_whatever_it_said(&payment).await,
+            }
+        }
+    }
+
+    /// Answers are late, lost or none, but never wrong.
+    async fn is_slow_for_a_while(&mut self, payment: &Payment) {
+        let number = &payment.out_trade_no;
+        match self.rng.u8(0..5) {
+            0 => {
+                let state = self.scene.state(number).await;
+                if !matches!(state.as_str(), "NOTPAY" | "USERPAYING") {
+                    return;
+                }
+                // While it answers nothing, nothing else can become of it but this.
+                let in_time = self.scene.shop.system.clock.now() < payment.expires_at;
+                let then = if in_time && self.rng.u8(0..100) < 30 { "SUCCESS" } else { state.as_str() };
+                self.scene.truth().insert(number.clone(), then.to_owned());
+                self.scene.set(number, json!({"state": "ERROR"})).await;
+                self.waits(30_000).await;
+                self.scene.reveal(number).await;
+            }
+            1 => {
+                self.scene.set(number, json!({"close": "error"})).await;
+                self.waits(30_000).await;
+                self.scene.set(number, json!({"close": "ok"})).await;
+            }
+            2 => {
+                self.scene.set(number, json!({"delay_ms": self.rng.u64(0..6_000)})).await;
+                self.waits(30_000).await;
+                self.scene.set(number, json!({"delay_ms": 0})).await;
+            }
+            3 => {
+                // A channel that knows a payment only once the payer acts.
+                if self.scene.state(number).await == "NOTPAY" {
+                    self.scene.set(number, json!({"state": "NOT_FOUND"})).await;
+                }
+            }
+            _ => self.notifies(number).await,
+        }
+    }
+
+    async fn says_anything(&mut self, payment: &Payment) {
+        let number = &payment.out_trade_no;
+        if self.scene.truth().contains_key(number) {
             return;
         }
-        let mood = MOODS[rng.usize(0..MOODS.len())];
-        let close = ["ok", "ok", "already_closed", "error"][rng.usize(0..4)];
-        let delay = if rng.u8(0..100) < 15 { rng.u64(0..6_000) } else { 0 };
-        set(&shop, &path, json!({"state": mood, "close": close, "delay_ms": delay})).await;
-        if rng.u8(0..100) < 30 {
-            notify(&shop, &path).await;
+        let state = MOODS[self.rng.usize(0..MOODS.len())];
+        let close = ["ok", "ok", "already_closed", "already_paid", "error"][self.rng.usize(0..5)];
+        let delay = if self.rng.u8(0..100) < 15 { self.rng.u64(0..6_000) } else { 0 };
+        self.scene.set(number, json!({"state": state, "close": close, "delay_ms": delay})).await;
+        if self.rng.u8(0..100) < 30 {
+            self.notifies(number).await;
         }
     }
-    if rng.u8(0..100) < 55 {
-        tokio::time::sleep(Duration::from_millis(rng.u64(0..150_000))).await;
-        shop.pays(&out_trade_no);
-        let refund = ["ok", "ok", "pending", "error"][rng.usize(0..4)];
-        set(&shop, &path, json!({"state": "SUCCESS", "delay_ms": 0, "refund": refund})).await;
-        for _ in 0..rng.usize(0..4) {
-            notify(&shop, &path).await;
-            tokio::time::sleep(Duration::from_millis(rng.u64(0..30_000))).await;
+
+    /// A payer pays only what can be paid, and only with a credential that has not expired.
+    async fn is_paid_if_it_can_be(&mut self, payment: &Payment) {
+        let number = &payment.out_trade_no;
+        let in_time = self.scene.shop.system.clock.now() < payment.expires_at;
+        let can_be = matches!(self.scene.state(number).await.as_str(), "NOTPAY" | "USERPAYING" | "NOT_FOUND");
+        if !in_time || !can_be {
+            return;
         }
+        let odd = self.oddity(payment);
+        self.scene.set(number, odd).await;
+        if self.scene.shop.system.sim.pay(number) {
+            self.scene.weather.timeline.note(&format!("the payer pays {number}"));
+            // Some callbacks never come: then only asking finds the money.
+            self.notifies_some(number).await;
+        }
+    }
+
+    async fn is_paid_whatever_it_said(&mut self, payment: &Payment) {
+        let number = &payment.out_trade_no;
+        self.scene.truth().insert(number.clone(), "SUCCESS".to_owned());
+        let odd = self.oddity(payment);
+        self.scene.set(number, odd).await;
+        self.scene.set(number, json!({"state": "SUCCESS", "delay_ms": 0})).await;
+        self.notifies_some(number).await;
+    }
+
+    /// Now and then another amount comes than was asked for, or some of it was given back by hand; and refunds have moods.
+    fn oddity(&mut self, payment: &Payment) -> Value {
+        let refund = ["ok", "ok", "pending", "error", "failed"][self.rng.usize(0..5)];
+        match self.rng.u8(0..100) {
+            0..5 => json!({"refund": refund, "amount": payment.amount.saturating_sub(1).max(1)}),
+            5..10 => json!({"refund": refund, "refunded_amount": self.rng.u64(1..=payment.amount)}),
+            _ => json!({"refund": refund}),
+        }
+    }
+
+    async fn notifies_some(&mut self, number: &str) {
+        for _ in 0..self.rng.usize(0..4) {
+            self.notifies(number).await;
+            self.waits(30_000).await;
+        }
+    }
+
+    /// Mostly the callback as it is; now and then one that nobody may trust.
+    async fn notifies(&mut self, number: &str) {
+        let what = match self.rng.u8(0..20) {
+            0 => json!({"secret": "a guess"}),
+            1 => json!({"state": "SUCCESS", "amount": 1}),
+            2 => json!({"merchant_id": "another"}),
+            3 => json!({"age_seconds": 4_000}),
+            _ => Value::Null,
+        };
+        self.scene.notify(number, what).await;
+    }
+
+    async fn waits(&mut self, most_millis: u64) {
+        tokio::time::sleep(Duration::from_millis(self.rng.u64(0..most_millis))).await;
     }
 }
 
-async fn set(shop: &Shop, path: &str, fields: Value) {
-    shop.call("PUT", path, &[], fields).await;
-}
+impl Scene {
+    /// What the channel says of a payment.
+    async fn state(&self, number: &str) -> String {
+        let (_, payment) = self.shop.call("GET", &format!("/_sim/payments/{number}"), &[], Value::Null).await;
+        payment["state"].as_str().unwrap_or_default().to_owned()
+    }
 
-async fn notify(shop: &Shop, path: &str) {
-    shop.call("POST", &format!("{path}/notify"), &[], Value::Null).await;
-}
+    async fn set(&self, number: &str, fields: Value) {
+        self.weather.timeline.note(&format!("channel {number} {fields}"));
+        self.shop.call("PUT", &format!("/_sim/payments/{number}"), &[], fields).await;
+    }
 
-/// Every payment is what it is: paid, or closed without money.
-pub(crate) async fn tell_the_truth(shop: &Shop, rng: &mut Rng) {
-    for payment in shop.payments().await {
-        let path = format!("/_sim/payments/{payment}");
-        let (status, known) = shop.call("GET", &path, &[], Value::Null).await;
-        if status == 404 {
-            // It never reached the channel, and never will: rule NF.
-            continue;
+    async fn notify(&self, number: &str, what: Value) -> u64 {
+        let (_, answer) = self.shop.call("POST", &format!("/_sim/payments/{number}/notify"), &[], what.clone()).await;
+        let status = answer["status"].as_u64().unwrap_or(0);
+        self.weather.timeline.note(&format!("callback of {number} {what} is answered {status}"));
+        status
+    }
+
+    /// The channel says again what is so.
+    async fn reveal(&self, number: &str) {
+        let truth = self.truth().remove(number);
+        if let Some(state) = truth {
+            self.set(number, json!({"state": state})).await;
         }
-        // What was paid stays paid, what was closed stays closed; of what is not known, some is found to be paid.
-        let is_paid = shop.is_paid(&payment) || (known["state"] != "CLOSED" && rng.u8(0..100) < 25);
-        let state = if is_paid { "SUCCESS" } else { "CLOSED" };
-        set(shop, &path, json!({"state": state, "close": "ok", "refund": "ok", "delay_ms": 0})).await;
-        // A channel sends its callbacks again until one is acknowledged.
+    }
+
+    /// From now on every payment is what it is, and refunds are given.
+    pub(super) async fn tell_the_truth(&self) {
+        let mut rng = self.rng("truth");
+        for payment in self.shop.payments().await {
+            let state = self.state(&payment).await;
+            if state.is_empty() {
+                // It never reached the channel, and never will: rule NF.
+                continue;
+            }
+            self.set(&payment, json!({"close": "ok", "refund": "ok", "delay_ms": 0})).await;
+            match self.character {
+                Character::Honest => self.reveal(&payment).await,
+                Character::Capricious => self.end_its_lies(&payment, &state, &mut rng).await,
+            }
+        }
+    }
+
+    /// Paid, or closed without money; and a channel sends its callbacks again until one is acknowledged.
+    async fn end_its_lies(&self, payment: &str, state: &str, rng: &mut Rng) {
+        let was_paid = self.truth().contains_key(payment);
+        // What was closed stays closed; of what is not known, some is found to be paid.
+        let is_paid = was_paid || (state != "CLOSED" && rng.u8(0..100) < 25);
+        self.truth().insert(payment.to_owned(), "ENDED".to_owned());
+        self.set(payment, json!({"state": if is_paid { "SUCCESS" } else { "CLOSED" }})).await;
         for _ in 0..RESENDS {
-            let (_, answer) = shop.call("POST", &format!("{path}/notify"), &[], Value::Null).await;
-            if !is_paid || answer["status"] == 200 {
+            if self.notify(payment, Value::Null).await == 200 || !is_paid {
                 break;
             }
         }

@@ -1,45 +1,80 @@
 //! The storm: what becomes of each call, message and schedule while it lasts.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use expiry_core::time::Timestamp;
 use fastrand::Rng;
 use local::cloud::fate::{Call, CallFate, Failure, Fate, Service};
+use local::sim::Transit;
 
-use crate::history::History;
+use super::plan::{Kind, Plan};
+use crate::timeline::Timeline;
 
 /// Of a thousand calls, how many meet each fault.
 const LOST_REQUESTS: u32 = 15;
 const LOST_ANSWERS: u32 = 25;
 const THROTTLES: u32 = 10;
+const SERVER_ERRORS: u32 = 10;
 const CONFLICTS: u32 = 30;
 const STALLS: u32 = 4;
+const STALE_READS: u32 = 250;
 
-/// A fate that lets little pass as it should until it is calm.
-#[derive(Debug)]
-pub(crate) struct Storm {
-    rng: Rng,
+/// What is shared by everything that can go wrong in one run. Clones share it.
+#[derive(Clone, Debug)]
+pub(super) struct Weather {
     calm: Arc<AtomicBool>,
-    history: History,
+    calls: Arc<AtomicU64>,
+    pub(super) plan: Plan,
+    pub(super) timeline: Timeline,
 }
 
-impl Storm {
-    pub(crate) fn new(rng: Rng, calm: Arc<AtomicBool>, history: History) -> Storm {
-        Storm { rng, calm, history }
+impl Weather {
+    pub(super) fn new(plan: Plan, timeline: Timeline) -> Weather {
+        Weather { calm: Arc::default(), calls: Arc::default(), plan, timeline }
     }
 
-    fn is_calm(&self) -> bool {
+    /// From now on nothing goes wrong any more.
+    pub(super) fn calm_down(&self) {
+        self.timeline.note("the storm is over");
+        self.calm.store(true, Ordering::SeqCst);
+    }
+
+    pub(super) fn is_calm(&self) -> bool {
         self.calm.load(Ordering::SeqCst)
     }
 
-    fn decide(&mut self, call: &Call<'_>) -> CallFate {
-        // Interleavings come from small delays, also in the calm.
-        let jitter = CallFate::Delay(Duration::from_micros(self.rng.u64(0..5_000)));
-        if self.is_calm() {
-            return jitter;
-        }
+    /// How many calls were made so far.
+    pub(super) fn calls(&self) -> u64 {
+        self.calls.load(Ordering::SeqCst)
+    }
+
+    /// Whether the next disturbance of its kind happens: never in the calm.
+    fn next(&self, kind: Kind, counted: &mut u64) -> bool {
+        *counted += 1;
+        !self.is_calm() && self.plan.happens(kind, *counted)
+    }
+}
+
+/// The fate of AWS calls, messages and schedules.
+#[derive(Debug)]
+pub(super) struct Storm {
+    rng: Rng,
+    weather: Weather,
+    calls: u64,
+    messages: u64,
+    copies: u64,
+    schedules: u64,
+}
+
+impl Storm {
+    pub(super) fn new(rng: Rng, weather: Weather) -> Storm {
+        Storm { rng, weather, calls: 0, messages: 0, copies: 0, schedules: 0 }
+    }
+
+    /// What would go wrong with this call; `None` when nothing does.
+    fn mishap(&mut self, call: &Call<'_>) -> Option<CallFate> {
         let dice = self.rng.u32(0..1_000);
         let mut bound = 0;
         let mut falls = |share: u32| {
@@ -47,23 +82,29 @@ impl Storm {
             dice < bound
         };
         if falls(LOST_REQUESTS) {
-            return CallFate::LoseRequest;
+            return Some(CallFate::LoseRequest);
         }
         if falls(LOST_ANSWERS) {
-            return CallFate::LoseAnswer;
+            return Some(CallFate::LoseAnswer);
         }
         if falls(THROTTLES) {
-            return CallFate::Fail(Failure::new(400, "ThrottlingException"));
+            return Some(CallFate::Fail(Failure::new(400, "ThrottlingException")));
+        }
+        if falls(SERVER_ERRORS) {
+            return Some(CallFate::Fail(Failure::new(500, "InternalServerError")));
         }
         if falls(STALLS) {
             // Longer than a lease: the worker sleeps over it.
-            return CallFate::Delay(Duration::from_millis(self.rng.u64(5_000..45_000)));
+            return Some(CallFate::Delay(Duration::from_millis(self.rng.u64(5_000..45_000))));
         }
         if call.operation == "TransactWriteItems" && falls(CONFLICTS) {
             let items = call.body["TransactItems"].as_array().map_or(1, Vec::len).max(1);
-            return CallFate::Fail(Failure::transaction_conflict(items, self.rng.usize(0..items)));
+            return Some(CallFate::Fail(Failure::transaction_conflict(items, self.rng.usize(0..items))));
         }
-        jitter
+        if call.operation == "Query" && falls(STALE_READS) {
+            return Some(CallFate::Stale(Duration::from_millis(self.rng.u64(10..5_000))));
+        }
+        None
     }
 }
 
@@ -71,25 +112,52 @@ impl Fate for Storm {
     fn schedule_fires(&mut self, _: &str, due: Timestamp, window: Duration) -> Timestamp {
         let window = u64::try_from(window.as_millis()).unwrap_or(u64::MAX).max(1);
         let moment = due.plus(Duration::from_millis(self.rng.u64(0..window)));
-        let is_late = !self.is_calm() && self.rng.u8(0..100) < 5;
+        let is_late = self.rng.u8(0..100) < 5 && self.weather.next(Kind::LateSchedule, &mut self.schedules);
         if is_late { moment.plus(Duration::from_secs(7_200)) } else { moment }
     }
 
     fn message_due(&mut self, _: &str, due: Timestamp) -> Timestamp {
-        let is_late = !self.is_calm() && self.rng.u8(0..100) < 15;
-        if is_late { due.plus(Duration::from_millis(self.rng.u64(0..20_000))) } else { due }
+        let late = Duration::from_millis(self.rng.u64(0..20_000));
+        let is_late = self.rng.u8(0..100) < 15 && self.weather.next(Kind::LateMessage, &mut self.messages);
+        if is_late { due.plus(late) } else { due }
     }
 
     fn copies_of(&mut self, _: &str, _: &str) -> u32 {
-        if self.is_calm() { 1 } else { 1 + u32::from(self.rng.u8(0..100) < 10) }
+        let is_doubled = self.rng.u8(0..100) < 10 && self.weather.next(Kind::Copy, &mut self.copies);
+        1 + u32::from(is_doubled)
     }
 
     fn call(&mut self, call: &Call<'_>) -> CallFate {
-        let fate = self.decide(call);
+        self.weather.calls.fetch_add(1, Ordering::SeqCst);
+        // Interleavings come from small delays, also in the calm.
+        let jitter = CallFate::Delay(Duration::from_micros(self.rng.u64(0..5_000)));
+        let fate = match self.mishap(call) {
+            Some(mishap) if self.weather.next(Kind::Call, &mut self.calls) => mishap,
+            Some(_) | None => jitter,
+        };
         // A poll that finds nothing is no event.
         if call.operation != "ReceiveMessage" && call.service != Service::Streams {
-            self.history.call(call, &fate);
+            self.weather.timeline.call(call, &fate);
         }
         fate
+    }
+}
+
+/// What becomes of calls of the channel.
+pub(super) fn transit(mut rng: Rng, weather: Weather) -> impl FnMut(&str, &str) -> Transit + Send {
+    let mut calls = 0;
+    move |method, path| {
+        weather.calls.fetch_add(1, Ordering::SeqCst);
+        let mishap = match rng.u32(0..100) {
+            0..6 => Transit::Lost,
+            6..12 => Transit::AnswerLost,
+            // Longer than its caller waits: it arrives when nobody expects it any more.
+            12..18 => Transit::ArrivesLate(Duration::from_millis(rng.u64(100..30_000))),
+            _ => Transit::Arrives,
+        };
+        let happens = mishap != Transit::Arrives && weather.next(Kind::ChannelCall, &mut calls);
+        let transit = if happens { mishap } else { Transit::Arrives };
+        weather.timeline.note(&format!("    {method} {} {transit:?}", path.split('?').next().unwrap_or(path)));
+        transit
     }
 }

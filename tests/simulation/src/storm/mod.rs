@@ -1,17 +1,29 @@
-//! A shop under everything that can go wrong: the real handlers, the real SDK and the embedded cloud on simulated time, with one
-//! seed deciding what happens and when.
+//! A shop in a storm: one seed decides everything that happens and when.
 //!
-//! A run has two parts. In the **storm** customers order and pay, channels are silent or late, calls and answers are lost, messages
-//! are doubled and delayed, functions are killed, operators click. In the **calm** the faults stop, the channel tells the truth, and
-//! time passes. Then [`verdict`] says whether everything ended as it must.
+//! ```text
+//! seed ─► who orders, pays, clicks ─┐
+//!      ─► what breaks and when ─────┼─► the real system ─► every write watched ─► calm ─► the verdict
+//!      ─► what the channel says ────┘
+//! ```
+//!
+//! A run has two parts. In the **storm** customers order and pay, the channel is silent or late or lies, calls and answers are lost,
+//! reads are stale, messages are doubled and delayed, functions are killed, clocks drift, operators click. In the **calm** the faults
+//! stop, the channel tells the truth, and time passes. Invariants are checked after every write; at the end the [`verdict`] says
+//! whether everything came to its end within the bounded time of the calm (I8, I12).
 
 mod channel;
+mod clocks;
 mod customers;
 mod fate;
+mod operators;
+mod plan;
+mod scene;
+pub mod shrink;
+mod trouble;
 mod verdict;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use expiry_core::time::Timestamp;
@@ -19,67 +31,111 @@ use local::clock::MovableClock;
 use local::system::Parts;
 use local::{Settings, System};
 
-use crate::history::History;
+use self::clocks::ApartClock;
+use self::fate::{Storm, Weather};
+use self::plan::Plan;
+pub use self::plan::{Disturbance, Kind};
+use self::scene::{Character, Scene};
+use crate::panics;
 use crate::random::{SeededIds, rng};
 use crate::shop::Shop;
-
-use self::fate::Storm;
-use self::verdict::Verdict;
+use crate::timeline::{Line, Timeline};
+use crate::watch::Watch;
 
 /// Where simulated time begins.
 const BEGINS: i64 = 1_800_000_000;
 /// How long the storm lasts.
-const STORM: Duration = Duration::from_secs(400);
-/// How often time leaps an hour in the calm, each leap with a scan: the longest rhythm and rule NF fit in.
+const STORM: Duration = Duration::from_secs(360);
+/// How often time leaps an hour in the calm at most, each leap with a scan: the longest rhythm and rule NF fit in.
 const CALM_HOURS: usize = 8;
 
 /// What one run came to.
 #[derive(Debug)]
 pub struct Outcome {
-    /// What is wrong; empty when everything ended as it must.
-    pub verdict: Verdict,
-    /// Everything that was called and what became of it, in order.
-    pub history: Vec<String>,
+    /// What is wrong; empty when every write kept every invariant and everything ended as it must.
+    pub breaches: Vec<String>,
+    /// What happened, in order.
+    pub timeline: Vec<Line>,
+    /// What disturbed.
+    pub disturbances: BTreeSet<Disturbance>,
+    /// Orders that were created.
+    pub orders: usize,
+    /// Calls of AWS and of the channel.
+    pub calls: u64,
 }
 
-/// Runs the simulation of `seed`.
+/// Runs `seed` without the disturbances in `spared`.
 ///
 /// # Panics
 /// When the local system does not start.
 #[must_use]
-pub fn run(seed: u64) -> Outcome {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build();
+pub fn run(seed: u64, spared: &BTreeSet<Disturbance>) -> Outcome {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
     let runtime = runtime.expect("a runtime");
     // The SDK's jitter and our own come from here.
     fastrand::seed(seed);
-    runtime.block_on(simulate(seed))
+    panics::watch();
+    runtime.block_on(simulate(seed, Plan::sparing(spared.clone())))
 }
 
-async fn simulate(seed: u64) -> Outcome {
+async fn simulate(seed: u64, plan: Plan) -> Outcome {
     let clock = MovableClock::following_tokio(Timestamp::from_seconds(BEGINS).expect("a time"));
-    let environment = |name: &str| match name {
-        "EXPIRY_RULES" => {
-            Some(r#"[{"id":"default","version":1,"seconds":90},{"id":"long","version":1,"seconds":240}]"#.to_owned())
-        }
-        "MAX_OPEN_ORDERS_PER_USER" => Some("3".to_owned()),
-        _ => None,
-    };
+    let apart = Arc::new(ApartClock::new(clock.clone()));
     let mut settings = Settings::from_lookup(&environment).expect("valid settings");
     settings.seed = seed;
-    let parts = Parts::new(clock.clone(), Arc::new(SeededIds::new(seed)));
+    let parts =
+        Parts { functions_clock: Some(apart.clone()), ..Parts::new(clock.clone(), Arc::new(SeededIds::new(seed))) };
     let system = Arc::new(System::start(&settings, parts).await.expect("the local system starts"));
+    let timeline = Timeline::new(clock);
+    let watch = Watch::on(&system.cloud, &timeline);
     let shop = Shop::open(Arc::clone(&system)).await;
-    let calm = Arc::new(AtomicBool::new(false));
-    let history = History::new(clock.clone());
-    system.cloud.set_fate(Storm::new(rng(seed, "fate"), Arc::clone(&calm), history.clone()));
-    customers::storm(&shop, seed, STORM).await;
-    calm.store(true, Ordering::SeqCst);
-    system.set_faults(local::cloud::Faults::default());
-    channel::tell_the_truth(&shop, &mut rng(seed, "truth")).await;
-    for _ in 0..CALM_HOURS {
-        shop.rest().await;
-        system.clock.advance(Duration::from_secs(3_600));
+    system.cloud.keep_replica().expect("a replica");
+    let weather = Weather::new(plan, timeline);
+    let scene = Scene::new(seed, shop, weather.clone(), apart);
+    if scene.character == Character::Honest {
+        let sim = system.sim.clone();
+        watch.also(move |before, after| verdict::settled_over_money(before, after, &sim));
     }
-    shop.rest().await;
-    Outcome { verdict: verdict::of(&shop).await, history: history.lines() }
+    system.cloud.set_fate(Storm::new(rng(seed, "fate"), weather.clone()));
+    system.sim.on_call(fate::transit(rng(seed, "transit"), weather.clone()));
+    let everybody =
+        async { tokio::join!(customers::all(&scene), operators::operator(&scene), trouble::trouble(&scene)) };
+    // Whoever is still at it is cut off, as by a closed connection.
+    let _ = tokio::time::timeout(STORM, everybody).await;
+    calm(&scene, &watch).await;
+    let mut breaches = watch.breaches();
+    breaches.extend(panics::taken());
+    breaches.extend(verdict::of(&scene.shop).await);
+    let (timeline, disturbances) = (weather.timeline.lines(), weather.plan.happened());
+    Outcome { breaches, timeline, disturbances, orders: watch.orders().len(), calls: weather.calls() }
+}
+
+/// Faults stop, the channel tells the truth, and time passes.
+async fn calm(scene: &Scene, watch: &Watch) {
+    scene.weather.calm_down();
+    scene.clock.set(0);
+    scene.shop.system.set_faults(local::cloud::Faults::default());
+    scene.tell_the_truth().await;
+    for _ in 0..CALM_HOURS {
+        scene.shop.rest().await;
+        if is_at_rest(watch) {
+            return;
+        }
+        scene.shop.system.clock.advance(Duration::from_secs(3_600));
+    }
+    scene.shop.rest().await;
+}
+
+/// Whether no order has anything left to come.
+fn is_at_rest(watch: &Watch) -> bool {
+    watch.orders().iter().all(|order| order.status.is_terminal() && order.pending.is_empty() && order.due_at.is_none())
+}
+
+fn environment(name: &str) -> Option<String> {
+    let value = match name {
+        "EXPIRY_RULES" => r#"[{"id":"default","version":1,"seconds":90},{"id":"long","version":1,"seconds":240}]"#,
+        "MAX_OPEN_ORDERS_PER_USER" => "3",
+        _ => return None,
+    };
+    Some(value.to_owned())
 }

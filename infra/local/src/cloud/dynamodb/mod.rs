@@ -42,8 +42,8 @@ pub(crate) struct DynamoDb {
     tables: Mutex<Tables>,
     tokens: Mutex<Tokens>,
     streams: Mutex<Streams>,
-    /// Sees every write; without one nothing is read for it.
-    observer: Mutex<Option<WriteObserver>>,
+    /// They see every write; without any nothing is read for them.
+    observers: Mutex<Vec<WriteObserver>>,
     /// What eventually consistent reads are answered from while they are stale.
     replica: Mutex<Option<Replica>>,
     /// Held from the reading before a write to the reading after it.
@@ -80,7 +80,7 @@ impl DynamoDb {
 
     /// Lets `observer` see every write from now on.
     pub(crate) fn observe(&self, observer: WriteObserver) {
-        *locked(&self.observer) = Some(observer);
+        locked(&self.observers).push(observer);
     }
 
     /// Carries out a read as a replica would that lacks the writes of the last `lag`; a strongly consistent read never is stale.
@@ -104,7 +104,7 @@ impl DynamoDb {
 
     /// Carries out an operation, records what it changed in tables that have a stream, and shows it to who watches.
     fn write(&self, operation: &str, body: &Value, lose_records: bool) -> Result<String, DynoxideError> {
-        let is_watched = locked(&self.observer).is_some() || locked(&self.replica).is_some();
+        let is_watched = !locked(&self.observers).is_empty() || locked(&self.replica).is_some();
         let written: Vec<(Written<'_>, Value)> = {
             let (tables, streams) = (locked(&self.tables), locked(&self.streams));
             let is_recorded = |table: &str| is_watched || (!lose_records && streams.of_table(table).is_some());
@@ -134,14 +134,15 @@ impl DynamoDb {
         outcome
     }
 
-    /// Shows what one call changed to the replica and to the observer.
+    /// Shows what one call changed to the replica and to the observers.
     fn show(&self, changes: &[(&str, Change)]) {
         if let Some(replica) = &mut *locked(&self.replica) {
             for (table, change) in changes {
                 replica.wrote(self.clock.now(), table, change);
             }
         }
-        if let Some(observer) = &mut *locked(&self.observer) {
+        let observers = &mut *locked(&self.observers);
+        if !observers.is_empty() {
             let write = |(table, change): &(&str, Change)| Write {
                 table: (*table).to_owned(),
                 key: change.key.clone(),
@@ -151,7 +152,7 @@ impl DynamoDb {
             let writes: Vec<Write> =
                 changes.iter().filter(|(_, change)| change.event_name().is_some()).map(write).collect();
             if !writes.is_empty() {
-                observer(&writes);
+                observers.iter_mut().for_each(|observer| observer(&writes));
             }
         }
     }

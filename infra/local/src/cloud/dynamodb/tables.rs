@@ -77,7 +77,7 @@ impl DynamoDb {
             tables: Mutex::default(),
             tokens: Mutex::default(),
             streams,
-            observer: Mutex::default(),
+            observers: Mutex::default(),
             replica: Mutex::default(),
             turn: Mutex::default(),
         };

@@ -1,0 +1,82 @@
+//! Functions die, the stream loses records, reminders are lost, a channel cannot be reached, clocks drift, and somebody sends nonsense.
+
+use std::time::Duration;
+
+use expiry_core::message::Queue;
+use fastrand::Rng;
+use serde_json::{Value, json};
+
+use super::customers::wait;
+use super::plan::Kind;
+use super::scene::Scene;
+
+/// Troubles of one run.
+const TROUBLES: u64 = 7;
+/// Changes of the functions' clock in one run.
+const DRIFTS: u64 = 4;
+/// Bodies that nobody of ours would send.
+const POISON: [&str; 6] = [
+    r#"{"type":"overdue","order_id":"nobody"}"#,
+    r#"{"type":"wake","order_id":"000000000000000000000000","expire_at":1}"#,
+    r#"{"type":"close"}"#,
+    r#"{"type":"settle","order_id":"000000000000000000000000","unit":"stock"}"#,
+    "\u{0}\u{fffd} not json",
+    "[]",
+];
+
+/// The troubles of the run.
+pub(super) async fn trouble(scene: &Scene) {
+    tokio::join!(troubles(scene), drifts(scene));
+}
+
+async fn troubles(scene: &Scene) {
+    let mut rng = scene.rng("trouble");
+    for number in 0..TROUBLES {
+        wait(&mut rng, 90_000).await;
+        let mut rng = Rng::with_seed(rng.u64(..));
+        if scene.happens(Kind::Trouble, number) {
+            befalls(scene, &mut rng).await;
+        }
+    }
+}
+
+async fn befalls(scene: &Scene, rng: &mut Rng) {
+    match rng.u8(0..8) {
+        0..3 => {
+            scene.weather.timeline.note("every function dies");
+            scene.shop.system.crash();
+        }
+        3 => fault(scene, rng, json!({"drop_stream": true})).await,
+        4 => fault(scene, rng, json!({"drop_wakes": true})).await,
+        5 => fault(scene, rng, json!({"channel_down": ["sim"]})).await,
+        6 => fault(scene, rng, json!({"send_errors": ["close", "stock-release", "scheduler"]})).await,
+        _ => {
+            let queue = Queue::ALL[rng.usize(0..Queue::ALL.len())];
+            let body = POISON[rng.usize(0..POISON.len())];
+            scene.weather.timeline.note(&format!("somebody sends {body:?} to {queue}"));
+            scene.shop.poison(queue, body).await;
+        }
+    }
+}
+
+async fn fault(scene: &Scene, rng: &mut Rng, faults: Value) {
+    scene.does("trouble", "PUT", "/_local/faults", "", faults).await;
+    wait(rng, 40_000).await;
+    scene.does("trouble", "PUT", "/_local/faults", "", json!({})).await;
+}
+
+/// The functions' clock runs apart: within what they tolerate, and now and then beyond it, when they must not act.
+async fn drifts(scene: &Scene) {
+    let mut rng = scene.rng("clock");
+    for number in 0..DRIFTS {
+        wait(&mut rng, 150_000).await;
+        let ahead = if rng.u8(0..100) < 25 { rng.i64(-30_000..30_000) } else { rng.i64(-1_200..1_200) };
+        let span = Duration::from_millis(rng.u64(0..40_000));
+        if scene.happens(Kind::Clock, number) {
+            scene.weather.timeline.note(&format!("the functions' clock is {ahead} ms ahead"));
+            scene.clock.set(ahead);
+            tokio::time::sleep(span).await;
+            scene.clock.set(0);
+        }
+    }
+}

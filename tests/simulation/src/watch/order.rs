@@ -1,0 +1,56 @@
+//! What is wrong with one write of one order.
+
+use expiry_core::closing::CloseReason;
+use expiry_core::invariants;
+use expiry_core::order::{Order, OrderStatus};
+use expiry_core::time::Timestamp;
+
+use super::CLOCK_TOLERANCE;
+
+/// What the write from `before` to `after` breaks, at the true time `now`.
+pub(super) fn breaches(before: Option<&Order>, after: &Order, now: Timestamp) -> Vec<String> {
+    let mut found: Vec<String> = invariants::breaches(after).iter().map(ToString::to_string).collect();
+    if let Some(before) = before {
+        found.extend(invariants::transition_breaches(before, after).iter().map(ToString::to_string));
+        found.extend(step_breaches(before, after, now));
+    } else if after.version != 1 {
+        found.push(format!("it begins with version {}", after.version));
+    }
+    found.into_iter().map(|breach| format!("{}: {breach}", after.id)).collect()
+}
+
+/// What only somebody can see who knows every write and the true time.
+fn step_breaches(before: &Order, after: &Order, now: Timestamp) -> Vec<String> {
+    let mut found = Vec::new();
+    if after.version != before.version + 1 {
+        let versions = format!("version {} was written over {}", after.version, before.version);
+        found.push(format!("{versions}: somebody's write is lost"));
+    }
+    let latest = now.plus(CLOCK_TOLERANCE);
+    let is_open = |order: &Order| matches!(order.status, OrderStatus::PendingPayment | OrderStatus::Paying);
+    let begins_to_close = is_open(before) && matches!(after.status, OrderStatus::Closing | OrderStatus::Closed);
+    if begins_to_close && after.close_reason == Some(CloseReason::Expired) {
+        if before.expire_at.is_none_or(|expire_at| expire_at > latest) {
+            found.push(format!("I7: it expires at {now}, before {:?}", before.expire_at));
+        }
+        if before.expire_at != after.expire_at {
+            found.push("I7: the write that closes it moves its deadline".to_owned());
+        }
+    }
+    let is_extended = before.expire_at != after.expire_at;
+    if is_extended && before.expire_at.is_none_or(|was| was.plus(CLOCK_TOLERANCE) < now) {
+        found.push(format!("I7: a deadline that has passed was moved: {:?}", before.expire_at));
+    }
+    let decided_anew = after.evidence.last().is_some_and(|last| last.version == after.version);
+    if before.status != after.status && !decided_anew {
+        found.push(format!("I11: it became {} without evidence", after.status.name()));
+    }
+    if let (Some(was), Some(is)) = (before.due_at, after.due_at)
+        && is > was
+        && !before.pending.is_empty()
+        && !is_extended
+    {
+        found.push(format!("I12: work that was due at {was} is postponed to {is}"));
+    }
+    found
+}
