@@ -10,6 +10,7 @@ use expiry_core::attempt::Attempt;
 use expiry_core::decide::place_answered::{PlaceAnswered, PlacedOutcome};
 use expiry_core::decide::start_payment::{StartOutcome, StartPayment as Start, StartRefusal};
 use expiry_core::fact::{Cause, PlaceOutcome, Placed};
+use expiry_core::guard;
 use expiry_core::ids::{AttemptNo, OrderId};
 use expiry_core::money::Money;
 use expiry_core::order::Order;
@@ -133,6 +134,7 @@ impl StartPayment {
         attempt: &Attempt,
     ) -> PlaceOutcome<Credential> {
         let left = attempt.place_before.map(|last| last.since(self.context.clock.now())).unwrap_or_default();
+        let left = if guard::PLACE_BEFORE { left } else { self.context.channel_call };
         if left.is_zero() {
             return PlaceOutcome::InDoubt(Cause::new("there was no time left to call the channel"));
         }

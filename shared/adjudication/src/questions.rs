@@ -6,6 +6,7 @@ use expiry_core::attempt::Attempt;
 use expiry_core::decide::answers::fact_name;
 use expiry_core::decide::{Answer, Question, Sequence};
 use expiry_core::fact::{Asked, AttemptAnswers, Cause, CloseOutcome, PaymentFact, RefundFact};
+use expiry_core::guard;
 use expiry_core::ids::{AttemptNo, RefundNo};
 use expiry_core::money::Money;
 use expiry_core::order::Order;
@@ -72,6 +73,11 @@ impl Context {
         }
         let close = client.close(&about, self.channel_call).await;
         calls.push(heard(no, "close", close.sent_at, close_text(&close.answer)));
+        if !guard::SECOND_QUERY {
+            let asked = Asked::Closed(close.answer);
+            let fact = PaymentFact::NotPaidClosed;
+            return (AttemptAnswers { attempt: no, asked, fact, sent_at: close.sent_at }, calls);
+        }
         let last = client.query(&about, self.channel_call).await;
         calls.push(heard(no, "query", last.sent_at, payment_text(&last.answer)));
         self.count_unknown(client, &last.answer);

@@ -85,7 +85,7 @@ impl Standing {
 }
 
 /// The money of a succeeded attempt.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Receipt {
     /// The channel's number of it.
     pub transaction: TransactionId,
@@ -96,7 +96,7 @@ pub struct Receipt {
 }
 
 /// One attempt to pay one order, or a leg of it, through one channel.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Attempt {
     /// Through which channel.
     pub channel: ChannelId,

@@ -1,6 +1,7 @@
 //! The close task: why an order is not closed yet, as attributes of the order (DESIGN §3).
 
 use crate::fact::Cause;
+use crate::guard;
 use crate::ids::WorkerId;
 use crate::time::Timestamp;
 
@@ -67,7 +68,7 @@ impl CloseReason {
 /// When a task is taken up again, and by whom it is held until then.
 ///
 /// One time serves both: while somebody is at the task, `next_check_at` is the end of that lease.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Turn {
     /// When it is taken up again; `None` when nothing is to be done.
     pub next_check_at: Option<Timestamp>,
@@ -106,7 +107,7 @@ impl Turn {
     pub fn claim(&self, worker: &WorkerId, now: Timestamp) -> Claim {
         match (self.next_check_at, &self.owner) {
             (Some(_), Some(owner)) if owner == worker => Claim::Own,
-            (Some(until), Some(_)) if until > now => Claim::Leased(until),
+            (Some(until), Some(_)) if guard::FENCING && until > now => Claim::Leased(until),
             (Some(at), None) if at > now => Claim::Waiting(at),
             (Some(_) | None, Some(_) | None) => Claim::Free,
         }
@@ -114,7 +115,7 @@ impl Turn {
 }
 
 /// The close task of an order.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CloseTask {
     /// When closing began.
     pub started_at: Timestamp,
@@ -131,7 +132,7 @@ pub struct CloseTask {
 }
 
 /// The task of asking channels about attempts by `ask:<n>`; its lease and next try are apart from the close's (DESIGN §5.6).
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct AskTask {
     /// How often it was claimed.
     pub attempts: u16,

@@ -82,7 +82,7 @@ pub struct Because {
 }
 
 /// Who is behind a transition. `system` is not stored: it is what stands there when nobody else does.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Actor {
     /// The system by itself.
     #[default]
@@ -94,7 +94,7 @@ pub enum Actor {
 }
 
 /// A status change, with what set it off and why.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Evidence {
     /// The version that the change made.
     pub version: u64,

@@ -42,7 +42,7 @@ pub enum InvalidRules {
 }
 
 /// The rule an order was created under.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RuleRef {
     /// Which rule.
     pub id: RuleId,

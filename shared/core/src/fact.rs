@@ -10,7 +10,7 @@ use crate::money::{Amount, Money};
 use crate::time::Timestamp;
 
 /// Money that the channel states it received for a number of ours.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Success {
     /// Whose money it is, as the channel names the merchant.
     pub merchant: MerchantId,
@@ -25,7 +25,7 @@ pub struct Success {
 }
 
 /// What a channel states about one payment.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum PaymentFact {
     /// It holds, or held, the money.
     Succeeded(Success),
@@ -44,7 +44,7 @@ pub enum PaymentFact {
 }
 
 /// Why an answer means nothing. A short, stable text: it is stored and shown as `last_error`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Cause(String);
 
 impl Cause {
@@ -76,7 +76,7 @@ impl fmt::Display for Cause {
 }
 
 /// What a channel answered to "close this payment". Never a proof by itself: a query follows (CHANNELS §0.3).
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum CloseOutcome {
     /// It will not be payable any more.
     Accepted,
@@ -98,7 +98,7 @@ pub enum CloseOutcome {
 }
 
 /// What a channel answered to "start this payment".
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum PlaceOutcome<C> {
     /// It can be paid with this.
     Credential(Placed<C>),
@@ -109,7 +109,7 @@ pub enum PlaceOutcome<C> {
 }
 
 /// A payment that the channel created.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Placed<C> {
     /// What to ask the channel about it with, where our own number is not enough.
     pub reference: Option<ChannelReference>,
@@ -120,7 +120,7 @@ pub struct Placed<C> {
 }
 
 /// What a channel states about one refund.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum RefundFact {
     /// The money went back.
     Refunded,
@@ -139,7 +139,7 @@ pub enum RefundFact {
 }
 
 /// A verified notification of a channel about one of our payments.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Notification {
     /// Its number, unchanged over re-sends.
     pub notify_id: NotifyId,
@@ -150,7 +150,7 @@ pub struct Notification {
 }
 
 /// What the calls for one attempt answered.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct AttemptAnswers {
     /// Which attempt was asked about.
     pub attempt: AttemptNo,
@@ -163,7 +163,7 @@ pub struct AttemptAnswers {
 }
 
 /// How far the sequence query → close → query went.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Asked {
     /// One query only; it settles nothing but money.
     Query,

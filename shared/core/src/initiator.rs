@@ -4,7 +4,7 @@
 use crate::limits;
 
 /// Who began an attempt.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Initiator {
     /// The customer, in the storefront.
     #[default]
@@ -14,7 +14,7 @@ pub enum Initiator {
 }
 
 /// An agent's standing for one attempt.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Agent {
     /// The protocol it speaks, for example `acp`.
     pub protocol: AgentText,
@@ -25,7 +25,7 @@ pub struct Agent {
 }
 
 /// A text of an agent: 1 … [`limits::INITIATOR_REFERENCE_BYTES`] bytes without control characters.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Deserialize, serde::Serialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct AgentText(String);
 

@@ -10,7 +10,7 @@ use crate::refund::RefundStatus;
 use crate::reservation::{CouponStatus, HoldStatus, ResourceKind};
 
 /// An invariant of DESIGN §2 that an image of an order breaks.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Breach {
     /// Its number, for example `I4`.
     pub invariant: &'static str,

@@ -10,6 +10,7 @@ pub mod decide;
 pub mod evidence;
 pub mod expiry_rule;
 pub mod fact;
+pub mod guard;
 pub mod ids;
 pub mod initiator;
 pub mod invariants;

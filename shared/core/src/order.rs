@@ -76,7 +76,7 @@ impl OrderStatus {
 pub type BodyDigest = [u8; 16];
 
 /// One order.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Order {
     /// Its id.
     pub id: OrderId,

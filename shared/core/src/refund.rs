@@ -35,7 +35,7 @@ impl RefundStatus {
 }
 
 /// A refund. Its work is the pending unit `refund:<n>`, which stays until SUCCEEDED.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Refund {
     /// What goes back.
     pub money: Money,

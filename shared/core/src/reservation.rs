@@ -197,7 +197,7 @@ impl ResourceKind {
 }
 
 /// One order line with its stock reservation.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Line {
     /// From which counter.
     pub stock: StockKey,
@@ -210,7 +210,7 @@ pub struct Line {
 }
 
 /// The coupon an order holds.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CouponHold {
     /// Which.
     pub id: CouponId,
@@ -221,7 +221,7 @@ pub struct CouponHold {
 }
 
 /// The points an order holds of its user's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct PointsHold {
     /// How many.
     pub quantity: Quantity,
@@ -230,7 +230,7 @@ pub struct PointsHold {
 }
 
 /// Flash-sale slots an order holds.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct QuotaHold {
     /// Of which activity.
     pub activity: ActivityId,

@@ -83,7 +83,7 @@ pub enum CouponChange {
 }
 
 /// What a coupon row says, as far as giving it back depends on it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CouponTerms {
     /// Until when it is valid.
     pub valid_until: Timestamp,
@@ -110,7 +110,7 @@ pub enum OpenOrdersChange {
 }
 
 /// What only the commit could know: the condition of a row beside the order failed, and the order itself was as expected.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Refusal {
     /// The transaction is recorded for another order or attempt.
     TransactionTaken(AttemptNo),

@@ -5,7 +5,7 @@ use std::fmt;
 use crate::ids::AttemptNo;
 
 /// Something that is counted, and that a person may have to look at.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Signal {
     /// Money came for an order that is closed; it is refunded.
     LatePayment(AttemptNo),

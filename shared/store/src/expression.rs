@@ -4,9 +4,15 @@ use std::collections::HashMap;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use expiry_core::decide::Commit;
+use expiry_core::guard;
 
 use crate::Loaded;
 use crate::codec::{Item, millis, names, number, status_code};
+
+/// The order is what it was decided on.
+const AS_DECIDED_ON: &str = "#v = :on_version AND #s = :on_status";
+/// What stands instead in a build without that guard.
+const ANY: &str = "(#v = :on_version OR attribute_exists(#v)) AND (#s = :on_status OR attribute_exists(#s))";
 
 /// One conditional update of one order.
 #[derive(Debug)]
@@ -25,7 +31,7 @@ impl Change {
             key: HashMap::new(),
             update: String::new(),
             // The order is what it was decided on, and (I7) its deadline has passed where that matters.
-            condition: "#v = :on_version AND #s = :on_status".to_owned(),
+            condition: if guard::VERSION { AS_DECIDED_ON } else { ANY }.to_owned(),
             names: HashMap::from([
                 ("#v".to_owned(), names::VERSION.to_owned()),
                 ("#s".to_owned(), names::STATUS.to_owned()),

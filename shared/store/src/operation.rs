@@ -1,6 +1,7 @@
 //! The token that a write carries, so that it recognises itself (DESIGN §6).
 
 use aws_sdk_dynamodb::types::AttributeValue;
+use expiry_core::guard;
 use expiry_core::ids::{IdSource, OrderId};
 
 /// One committed decision: its token on the item, and its ClientRequestToken, re-sent byte for byte.
@@ -26,6 +27,6 @@ impl Operation {
     }
 
     pub(crate) fn is(&self, value: &AttributeValue) -> bool {
-        value.as_b().is_ok_and(|found| found.as_ref() == self.token())
+        guard::OPERATION_TOKEN && value.as_b().is_ok_and(|found| found.as_ref() == self.token())
     }
 }

@@ -20,8 +20,8 @@ pub enum Transit {
     AnswerLost,
 }
 
-/// Decides about each call by its method and its path.
-pub(super) struct TransitRule(Box<dyn FnMut(&str, &str) -> Transit + Send>);
+/// Decides about each call by its method, its path and its body.
+pub(super) struct TransitRule(Box<dyn FnMut(&str, &str, &[u8]) -> Transit + Send>);
 
 impl fmt::Debug for TransitRule {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -31,13 +31,13 @@ impl fmt::Debug for TransitRule {
 
 impl SimChannel {
     /// Lets `rule` decide what becomes of each call from now on, in place of a former one. It must not call the channel.
-    pub fn on_call(&self, rule: impl FnMut(&str, &str) -> Transit + Send + 'static) {
+    pub fn on_call(&self, rule: impl FnMut(&str, &str, &[u8]) -> Transit + Send + 'static) {
         *lock(&self.0.transit) = Some(TransitRule(Box::new(rule)));
     }
 
     pub(super) async fn carry(&self, request: HttpRequest, deadline: Duration) -> Result<HttpResponse, TransportError> {
         let transit = match &mut *lock(&self.0.transit) {
-            Some(TransitRule(rule)) => rule(request.method.as_str(), path_of(&request.url)),
+            Some(TransitRule(rule)) => rule(request.method.as_str(), path_of(&request.url), &request.body),
             None => Transit::Arrives,
         };
         let given_up = || Err(TransportError::Timeout(deadline));

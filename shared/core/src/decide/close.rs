@@ -12,6 +12,7 @@ use crate::decide::rhythm::next_look;
 use crate::decide::{Command, Decision, Draft, Knowledge, Question, Sequence, Then};
 use crate::evidence::{Actor, Because, DecidingFact, Trigger};
 use crate::fact::{AttemptAnswers, Cause};
+use crate::guard;
 use crate::ids::{AttemptNo, WorkerId};
 use crate::limits;
 use crate::order::{Order, OrderStatus};
@@ -162,7 +163,7 @@ impl Command for Close {
         }
         let unsettled: Vec<AttemptNo> = order.unsettled_attempts().map(|(no, _)| no).collect();
         let unanswered = known.unanswered(order, &unsettled);
-        if unanswered.is_empty() {
+        if unanswered.is_empty() || !guard::QUERY_BEFORE_CLOSE {
             return self.adjudicate(order, &known.payments(order), known, now);
         }
         let whole = |no| (no, Sequence::QueryCloseQuery);
@@ -207,7 +208,7 @@ impl Close {
             return Err(CloseOutcome::NotDue { due: None });
         };
         let due = expire_at.plus(limits::EXPIRY_SETTLE_TIME);
-        if now >= due {
+        if now >= due || !guard::EXPIRY_RECHECK {
             // A retry message belongs to a CLOSING order; an open one has no such check.
             return match self.occasion {
                 Occasion::Retry { .. } => Err(CloseOutcome::Outdated),
@@ -226,7 +227,8 @@ impl Close {
     /// With nobody to ask the order is closed at once; otherwise CLOSING is written with a lease, and nothing is released (I3).
     fn claim(&self, order: &Order, now: Timestamp) -> Decision<CloseOutcome> {
         let mut draft = Draft::new(order, self.occasion.because(), now);
-        if !matches!(self.occasion, Occasion::Cancel { .. }) && order.status != OrderStatus::Closing {
+        let begins = order.status != OrderStatus::Closing;
+        if begins && !matches!(self.occasion, Occasion::Cancel { .. }) && guard::EXPIRY_RECHECK {
             draft.only_after_deadline();
         }
         let (started_at, attempts) = match &order.closing {
@@ -242,7 +244,8 @@ impl Close {
             last_error: order.closing.as_ref().and_then(|task| task.last_error.clone()),
         };
         draft.order.close_reason = Some(order.close_reason.unwrap_or_else(|| self.occasion.close_reason()));
-        let nobody_to_ask = order.status == OrderStatus::PendingPayment && order.attempts.is_empty();
+        let nobody_to_ask =
+            (order.status == OrderStatus::PendingPayment && order.attempts.is_empty()) || !guard::DIRECT_CLOSE;
         if nobody_to_ask && !order.has_confirmed() {
             draft.order.closing = Some(task);
             draft.close();
@@ -267,7 +270,7 @@ impl Close {
         if draft.order.status == OrderStatus::Paid {
             return draft.commit(Then::Done(CloseOutcome::Paid));
         }
-        let settled = draft.order.unsettled_attempts().next().is_none();
+        let settled = draft.order.unsettled_attempts().next().is_none() || !guard::QUERY_BEFORE_CLOSE;
         if settled && !order.has_confirmed() {
             draft.because(Because { fact: DecidingFact::AttemptsSettled, ..self.occasion.because() });
             draft.close();

@@ -3,6 +3,7 @@
 
 use crate::decide::{Commit, Decision, Then};
 use crate::evidence::{Because, Evidence};
+use crate::guard;
 use crate::ids::AttemptNo;
 use crate::invariants;
 use crate::limits;
@@ -188,7 +189,8 @@ impl<'a> Draft<'a> {
 /// I12: terminal with work left ⇔ in the due index; open ⇒ in it, except an order that never expires and has neither an unsettled
 /// attempt nor work. Nothing postpones a `due_at` that has work.
 fn due_at(before: &Order, after: &Order, now: Timestamp) -> Option<Timestamp> {
-    if !belongs_in_due_index(after) {
+    let is_left_out = after.status.is_terminal() && !guard::DUE_INDEX;
+    if !belongs_in_due_index(after) || is_left_out {
         return None;
     }
     let has_work = !after.pending.is_empty();

@@ -6,6 +6,7 @@ use crate::decide::start_payment::{StartRefusal, not_payable};
 use crate::decide::{Command, Decision, Draft, Knowledge, Then};
 use crate::evidence::{Actor, Because, DecidingFact, Trigger};
 use crate::fact::{Cause, PlaceOutcome};
+use crate::guard;
 use crate::ids::AttemptNo;
 use crate::order::Order;
 use crate::pending::Unit;
@@ -51,7 +52,8 @@ impl Command for PlaceAnswered {
             PlaceOutcome::InDoubt(cause) => Decision::Done(PlacedOutcome::InDoubt(cause.clone())),
             PlaceOutcome::Credential(placed) => {
                 let refusal = not_payable(order, now)
-                    .or_else(|| (!newest || !attempt.is_unsettled()).then_some(StartRefusal::Undecided));
+                    .or_else(|| (!newest || !attempt.is_unsettled()).then_some(StartRefusal::Undecided))
+                    .filter(|_| guard::SECOND_WRITE);
                 attempt.place_before = None;
                 if placed.reference.is_some() {
                     attempt.reference.clone_from(&placed.reference);

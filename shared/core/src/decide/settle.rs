@@ -2,6 +2,7 @@
 
 use crate::decide::{Command, Decision, Draft, Knowledge, Question, Then};
 use crate::evidence::{Actor, Because, DecidingFact, Trigger};
+use crate::guard;
 use crate::order::{Order, OrderStatus};
 use crate::pending::Unit;
 use crate::reservation::{CounterKey, CouponReason, CouponStatus, HoldStatus, ResourceKind};
@@ -53,7 +54,11 @@ impl Command for Settle {
         // Settling changes no status, so this ground is never stored.
         let because = Because { trigger: Trigger::Query, actor: Actor::System, fact: DecidingFact::AttemptsSettled };
         let mut draft = Draft::new(order, because, now);
-        draft.order.pending.remove(&self.unit);
+        if guard::PENDING_MEMBER {
+            draft.order.pending.remove(&self.unit);
+        } else {
+            draft.order.pending.clear();
+        }
         match &self.unit {
             Unit::Settle(ResourceKind::Coupon) => return settle_coupon(draft, direction, known),
             Unit::Settle(kind) => settle_counters(&mut draft, *kind, None, direction, known),
@@ -92,7 +97,7 @@ fn settle_counters(
         if only.is_some_and(|only| only != key.to_string()) {
             continue;
         }
-        if hold != HoldStatus::Reserved {
+        if hold != HoldStatus::Reserved && guard::RESERVATION_STATUS {
             // It left RESERVED once, and once only (I6).
             draft.signals.push(Signal::ReservationAnomaly(format!("{}:{key} is {}", kind.name(), hold.name())));
         } else if refused.contains(&&key) {
@@ -146,7 +151,7 @@ fn settle_coupon(mut draft: Draft<'_>, direction: Direction, known: &Knowledge) 
 }
 
 fn holds(terms: &CouponTerms, order: &Order) -> bool {
-    terms.status == CouponStatus::Locked && terms.holder.as_ref() == Some(&order.id)
+    (terms.status == CouponStatus::Locked && terms.holder.as_ref() == Some(&order.id)) || !guard::COUPON_HOLDER
 }
 
 /// What becomes of a coupon that is given back (DESIGN §3): a stopped campaign or a coupon that does not come back → VOID, else past

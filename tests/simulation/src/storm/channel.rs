@@ -6,6 +6,7 @@ use expiry_core::time::{Clock, Timestamp};
 use fastrand::Rng;
 use serde_json::{Value, json};
 
+use super::credentials::Credentials;
 use super::plan::Kind;
 use super::scene::{Character, Scene};
 
@@ -23,6 +24,11 @@ pub(super) struct Payment {
 }
 
 impl Payment {
+    /// What is wrong with its credential having left.
+    pub(super) fn breach(&self, credentials: &Credentials) -> Option<String> {
+        credentials.left(&self.out_trade_no)
+    }
+
     /// Reads the answer of a started payment.
     pub(super) fn read(answer: &Value) -> Option<Payment> {
         Some(Payment {
@@ -152,6 +158,10 @@ impl Channel {
         match self.rng.u8(0..100) {
             0..5 => json!({"refund": refund, "amount": payment.amount.saturating_sub(1).max(1)}),
             5..10 => json!({"refund": refund, "refunded_amount": self.rng.u64(1..=payment.amount)}),
+            10..14 if self.scene.character == Character::Capricious => {
+                let transaction = self.scene.one_transaction_for_all(&payment.out_trade_no);
+                json!({"refund": refund, "transaction_id": transaction})
+            }
             _ => json!({"refund": refund}),
         }
     }
@@ -224,13 +234,26 @@ impl Scene {
         }
     }
 
+    /// Whether money of this payment is recorded.
+    fn is_recorded(&self, payment: &str) -> bool {
+        self.watch.orders().iter().any(|order| {
+            let mut attempts = order.numbered_attempts();
+            attempts.any(|(no, attempt)| attempt.receipt.is_some() && order.out_trade_no(no).to_string() == payment)
+        })
+    }
+
     /// Paid, or closed without money; and a channel sends its callbacks again until one is acknowledged.
     async fn end_its_lies(&self, payment: &str, state: &str, rng: &mut Rng) {
         let was_paid = self.truth().contains_key(payment);
         // What was closed stays closed; of what is not known, some is found to be paid.
         let is_paid = was_paid || (state != "CLOSED" && rng.u8(0..100) < 25);
         self.truth().insert(payment.to_owned(), "ENDED".to_owned());
-        self.set(payment, json!({"state": if is_paid { "SUCCESS" } else { "CLOSED" }})).await;
+        let mut ends = json!({"state": if is_paid { "SUCCESS" } else { "CLOSED" }});
+        if !self.is_recorded(payment) {
+            // A transaction that was named for several payments is that of the one it was recorded for.
+            ends["transaction_id"] = json!(format!("own-{payment}"));
+        }
+        self.set(payment, ends).await;
         for _ in 0..RESENDS {
             if self.notify(payment, Value::Null).await == 200 || !is_paid {
                 break;

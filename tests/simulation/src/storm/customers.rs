@@ -102,11 +102,13 @@ impl Customer {
         if rng.u8(0..100) < 25 {
             body["amount"] = json!(rng.u64(1..1_200));
         }
+        self.scene.credentials.asked_for(id);
         let answer = self.asks("POST", &format!("/orders/{id}/payments"), "", body).await;
         let Some(payment) = answer.filter(|(status, _)| *status == 201).and_then(|(_, body)| Payment::read(&body))
         else {
             return;
         };
+        payment.breach(&self.scene.credentials).into_iter().for_each(|breach| self.scene.watch.report(breach));
         let channel = Channel::new(self.scene.clone(), Rng::with_seed(rng.u64(..)));
         tokio::spawn(channel.lives(payment));
     }

@@ -8,8 +8,10 @@ use expiry_core::time::Timestamp;
 use fastrand::Rng;
 use local::cloud::fate::{Call, CallFate, Failure, Fate, Service};
 use local::sim::Transit;
+use serde_json::Value;
 
 use super::plan::{Kind, Plan};
+use super::scene::Scene;
 use crate::timeline::Timeline;
 
 /// Of a thousand calls, how many meet each fault.
@@ -20,6 +22,8 @@ const SERVER_ERRORS: u32 = 10;
 const CONFLICTS: u32 = 30;
 const STALLS: u32 = 4;
 const STALE_READS: u32 = 250;
+/// Where the channel takes create calls.
+const PLACE: &str = "/sim/payments";
 
 /// What is shared by everything that can go wrong in one run. Clones share it.
 #[derive(Clone, Debug)]
@@ -144,10 +148,17 @@ impl Fate for Storm {
 }
 
 /// What becomes of calls of the channel.
-pub(super) fn transit(mut rng: Rng, weather: Weather) -> impl FnMut(&str, &str) -> Transit + Send {
+pub(super) fn transit(scene: &Scene) -> impl FnMut(&str, &str, &[u8]) -> Transit + Send + use<> {
+    let (mut rng, weather) = (scene.rng("transit"), scene.weather.clone());
+    let (watch, credentials) = (scene.watch.clone(), scene.credentials.clone());
     let mut calls = 0;
-    move |method, path| {
+    move |method, path, body| {
         weather.calls.fetch_add(1, Ordering::SeqCst);
+        if path == PLACE {
+            let number = serde_json::from_slice::<Value>(body).unwrap_or_default();
+            let breach = credentials.placed(number["out_trade_no"].as_str().unwrap_or_default());
+            breach.into_iter().for_each(|breach| watch.report(breach));
+        }
         let mishap = match rng.u32(0..100) {
             0..6 => Transit::Lost,
             6..12 => Transit::AnswerLost,

@@ -13,6 +13,7 @@
 
 mod channel;
 mod clocks;
+mod credentials;
 mod customers;
 mod fate;
 mod operators;
@@ -91,13 +92,13 @@ async fn simulate(seed: u64, plan: Plan) -> Outcome {
     let shop = Shop::open(Arc::clone(&system)).await;
     system.cloud.keep_replica().expect("a replica");
     let weather = Weather::new(plan, timeline);
-    let scene = Scene::new(seed, shop, weather.clone(), apart);
+    let scene = Scene::new(seed, shop, weather.clone(), apart, watch.clone());
     if scene.character == Character::Honest {
         let sim = system.sim.clone();
         watch.also(move |before, after| verdict::settled_over_money(before, after, &sim));
     }
     system.cloud.set_fate(Storm::new(rng(seed, "fate"), weather.clone()));
-    system.sim.on_call(fate::transit(rng(seed, "transit"), weather.clone()));
+    system.sim.on_call(fate::transit(&scene));
     let everybody =
         async { tokio::join!(customers::all(&scene), operators::operator(&scene), trouble::trouble(&scene)) };
     // Whoever is still at it is cut off, as by a closed connection.

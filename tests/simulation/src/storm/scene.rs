@@ -7,10 +7,12 @@ use fastrand::Rng;
 use serde_json::Value;
 
 use super::clocks::ApartClock;
+use super::credentials::Credentials;
 use super::fate::Weather;
 use super::plan::Kind;
 use crate::random::rng;
 use crate::shop::Shop;
+use crate::watch::Watch;
 
 /// What kind of channel the shop has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,15 +32,32 @@ pub(super) struct Scene {
     pub(super) weather: Weather,
     pub(super) clock: Arc<ApartClock>,
     pub(super) character: Character,
+    pub(super) watch: Watch,
+    pub(super) credentials: Credentials,
     /// What is really so of payments about which the channel says nothing or a lie.
     truth: Arc<Mutex<BTreeMap<String, String>>>,
+    /// The transaction that a capricious channel names more than once.
+    transaction: Arc<Mutex<Option<String>>>,
 }
 
 impl Scene {
-    pub(super) fn new(seed: u64, shop: Shop, weather: Weather, clock: Arc<ApartClock>) -> Scene {
+    pub(super) fn new(seed: u64, shop: Shop, weather: Weather, clock: Arc<ApartClock>, watch: Watch) -> Scene {
         let character = if seed.is_multiple_of(2) { Character::Honest } else { Character::Capricious };
         weather.timeline.note(&format!("seed {seed}, the channel is {character:?}"));
-        Scene { seed, shop, weather, clock, character, truth: Arc::default() }
+        let credentials = Credentials::new(shop.system.clock.clone());
+        let judge = credentials.clone();
+        watch.also(move |before, after| judge.see(before, after));
+        Scene {
+            seed,
+            shop,
+            weather,
+            clock,
+            character,
+            watch,
+            credentials,
+            truth: Arc::default(),
+            transaction: Arc::default(),
+        }
     }
 
     /// The chance of one part of the run.
@@ -64,6 +83,12 @@ impl Scene {
         let code = answer["code"].as_str().or(answer["status"].as_str()).unwrap_or_default();
         self.weather.timeline.note(&format!("{who} is answered {status} {code}"));
         (status, answer)
+    }
+
+    /// The transaction that is named for this payment and every later one.
+    pub(super) fn one_transaction_for_all(&self, number: &str) -> String {
+        let mut transaction = self.transaction.lock().unwrap_or_else(PoisonError::into_inner);
+        transaction.get_or_insert_with(|| format!("txn-{number}")).clone()
     }
 
     pub(super) fn truth(&self) -> MutexGuard<'_, BTreeMap<String, String>> {

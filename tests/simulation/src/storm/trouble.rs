@@ -2,7 +2,12 @@
 
 use std::time::Duration;
 
+use expiry_core::decide::{Commit, Then};
 use expiry_core::message::Queue;
+use expiry_core::order::Order;
+use expiry_core::pending::Unit;
+use expiry_core::reservation::ResourceKind;
+use expiry_core::time::Clock;
 use fastrand::Rng;
 use serde_json::{Value, json};
 
@@ -41,7 +46,7 @@ async fn troubles(scene: &Scene) {
 }
 
 async fn befalls(scene: &Scene, rng: &mut Rng) {
-    match rng.u8(0..8) {
+    match rng.u8(0..9) {
         0..3 => {
             scene.weather.timeline.note("every function dies");
             scene.shop.system.crash();
@@ -49,7 +54,8 @@ async fn befalls(scene: &Scene, rng: &mut Rng) {
         3 => fault(scene, rng, json!({"drop_stream": true})).await,
         4 => fault(scene, rng, json!({"drop_wakes": true})).await,
         5 => fault(scene, rng, json!({"channel_down": ["sim"]})).await,
-        6 => fault(scene, rng, json!({"send_errors": ["close", "stock-release", "scheduler"]})).await,
+        6 => put_back(scene, rng).await,
+        7 => fault(scene, rng, json!({"send_errors": ["close", "stock-release", "scheduler"]})).await,
         _ => {
             let queue = Queue::ALL[rng.usize(0..Queue::ALL.len())];
             let body = POISON[rng.usize(0..POISON.len())];
@@ -57,6 +63,29 @@ async fn befalls(scene: &Scene, rng: &mut Rng) {
             scene.shop.poison(queue, body).await;
         }
     }
+}
+
+/// Somebody puts a finished unit of work back by hand: its second delivery must change nothing (I6).
+async fn put_back(scene: &Scene, rng: &mut Rng) {
+    let orders = scene.watch.orders();
+    let finished: Vec<&Order> =
+        orders.iter().filter(|order| order.status.is_terminal() && order.pending.is_empty()).collect();
+    if finished.is_empty() {
+        return;
+    }
+    let id = &finished[rng.usize(0..finished.len())].id;
+    let store = &scene.shop.system.functions.context.store;
+    // Whether it is read and written is up to the storm.
+    let Ok(Some(before)) = store.load(id).await else { return };
+    let mut order = before.order.clone();
+    order.version += 1;
+    order.pending.insert(Unit::Settle(ResourceKind::Stock));
+    order.due_at.get_or_insert(scene.shop.system.clock.now());
+    let (on_version, on_status) = (before.order.version, before.order.status);
+    let (rows, signals, then) = (Vec::new(), Vec::new(), Then::Done(()));
+    let by_hand = Commit { on_version, on_status, after_deadline: None, order, rows, signals, then };
+    scene.weather.timeline.note(&format!("somebody puts stock back into the work of {id}"));
+    let _ = store.commit(&before, &by_hand).await;
 }
 
 async fn fault(scene: &Scene, rng: &mut Rng, faults: Value) {

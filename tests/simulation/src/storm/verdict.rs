@@ -59,7 +59,8 @@ async fn judge_money(shop: &Shop, order: &Order, wrong: &mut Vec<String>) {
         }
         let given_back: u64 = given.iter().filter_map(|refund| refund["amount"].as_u64()).sum();
         // A callback does not say what was given back by hand: the order that it paid stays paid.
-        let counts = attempt.receipt.as_ref().is_some_and(|receipt| receipt.standing == Standing::Counted);
+        let counts = order.status == OrderStatus::Paid
+            && attempt.receipt.as_ref().is_some_and(|receipt| receipt.standing == Standing::Counted);
         let by_hand = payment["refunded_amount"].as_u64().filter(|_| !counts).unwrap_or(0);
         kept += payment["amount"].as_u64().unwrap_or(0).saturating_sub(given_back + by_hand);
     }

@@ -73,6 +73,11 @@ impl Watch {
         self.lock().judges.push(Box::new(judge));
     }
 
+    /// Adds what somebody else found wrong.
+    pub fn report(&self, breach: String) {
+        self.lock().report(breach);
+    }
+
     /// Every order as it is stored now.
     #[must_use]
     pub fn orders(&self) -> Vec<Order> {

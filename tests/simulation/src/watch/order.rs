@@ -1,6 +1,7 @@
 //! What is wrong with one write of one order.
 
-use expiry_core::closing::CloseReason;
+use expiry_core::attempt::Attempt;
+use expiry_core::closing::{CloseReason, Turn};
 use expiry_core::invariants;
 use expiry_core::order::{Order, OrderStatus};
 use expiry_core::time::Timestamp;
@@ -41,6 +42,12 @@ fn step_breaches(before: &Order, after: &Order, now: Timestamp) -> Vec<String> {
     if is_extended && before.expire_at.is_none_or(|was| was.plus(CLOCK_TOLERANCE) < now) {
         found.push(format!("I7: a deadline that has passed was moved: {:?}", before.expire_at));
     }
+    if after.status == OrderStatus::Closed && before.status != OrderStatus::Closed {
+        for (no, _) in after.unsettled_attempts() {
+            found.push(format!("I3: it is CLOSED, and what became of attempt {no} is not known"));
+        }
+    }
+    found.extend(lease_breaches(before, after, now));
     let decided_anew = after.evidence.last().is_some_and(|last| last.version == after.version);
     if before.status != after.status && !decided_anew {
         found.push(format!("I11: it became {} without evidence", after.status.name()));
@@ -53,4 +60,25 @@ fn step_breaches(before: &Order, after: &Order, now: Timestamp) -> Vec<String> {
         found.push(format!("I12: work that was due at {was} is postponed to {is}"));
     }
     found
+}
+
+/// DESIGN §5.1: nobody takes over what another worker holds a live lease on.
+fn lease_breaches(before: &Order, after: &Order, now: Timestamp) -> Vec<String> {
+    let close = |order: &Order| order.closing.as_ref().map(|task| task.turn.clone());
+    let ask = |order: &Order| order.asking.as_ref().map(|task| task.turn.clone());
+    let mut turns = vec![("close", close(before), close(after)), ("ask", ask(before), ask(after))];
+    for (no, attempt) in before.numbered_attempts() {
+        let refund = |attempt: &Attempt| attempt.refund.as_ref().map(|refund| refund.turn.clone());
+        turns.push(("refund", refund(attempt), after.attempt(no).and_then(refund)));
+    }
+    let live = now.plus(CLOCK_TOLERANCE);
+    let taken_over = |was: &Turn, is: &Turn| {
+        let is_live = was.owner.is_some() && was.next_check_at.is_some_and(|until| until > live);
+        is_live && is.owner.is_some() && is.owner != was.owner
+    };
+    let breach = |(what, was, is): (&str, Option<Turn>, Option<Turn>)| {
+        let (was, is) = (was?, is?);
+        taken_over(&was, &is).then(|| format!("a live lease of its {what} was taken over: {was:?} by {is:?}"))
+    };
+    turns.into_iter().filter_map(breach).collect()
 }
