@@ -10,6 +10,8 @@ use expiry_runtime::queues::url_variable;
 
 /// The port when `PORT` is not set.
 pub const PORT: u16 = 8787;
+/// Batches of each queue at work at once, unless a simulation says otherwise.
+pub const POLLERS: usize = 2;
 /// The secret of the channel `sim` when `SIM_CHANNEL_SECRET` is not set; only this process has such a default.
 pub const SIM_SECRET: &str = "sim-secret";
 /// The table of orders.
@@ -32,6 +34,8 @@ pub struct Settings {
     pub data: Option<PathBuf>,
     /// Decides what chance decides.
     pub seed: u64,
+    /// Batches of each queue at work at once: what `MaximumConcurrency` is in the cloud.
+    pub pollers: usize,
     /// What the functions read from their environment.
     pub config: Config,
     /// The secret of the channel `sim`.
@@ -69,6 +73,7 @@ impl Settings {
             listen: SocketAddr::from(([127, 0, 0, 1], port)),
             data: None,
             seed,
+            pollers: POLLERS,
             config,
             sim_secret: lookup("SIM_CHANNEL_SECRET").unwrap_or_else(|| SIM_SECRET.to_owned()),
         })

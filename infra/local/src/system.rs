@@ -28,8 +28,6 @@ use crate::functions::Functions;
 use crate::settings::{ACCOUNT, ORDERS_TABLE, REGION, SCHEDULE_GROUP, Settings, queue_arn, queue_url};
 use crate::sim::{CallbackAnswer, CallbackError, CallbackFuture, CallbackSink, SimChannel};
 
-/// Pollers of each queue: Lambda runs several batches of a queue at once.
-const POLLERS: usize = 2;
 /// Seconds a received message stays invisible: at least six times a function's time, and longer than the lease (DESIGN §7).
 const VISIBILITY_SECONDS: u64 = 60;
 /// Receives of a message before it goes to the dead-letter queue.
@@ -72,6 +70,7 @@ pub struct System {
     pub sim: SimChannel,
     /// What the metric lines add up to.
     pub figures: Figures,
+    pollers: usize,
     progress: Progress,
     /// Whether a run of the scan is under way that a schedule set off.
     scanning: Arc<AtomicBool>,
@@ -132,10 +131,19 @@ impl System {
         };
         let functions = Arc::new(Functions::new(&settings.config, &sdk, surroundings).map_err(StartError::Function)?);
         sim.set_callback_sink(Arc::new(Webhooks(Arc::downgrade(&functions))));
-        let progress = Progress::default();
-        let scanning = Arc::new(AtomicBool::new(false));
-        let drivers = drive(&cloud, &functions, &progress, &scanning);
-        Ok(System { clock, cloud, functions, sim, figures, progress, scanning, drivers: Mutex::new(drivers) })
+        let system = System {
+            clock,
+            cloud,
+            functions,
+            sim,
+            figures,
+            pollers: settings.pollers,
+            progress: Progress::default(),
+            scanning: Arc::default(),
+            drivers: Mutex::default(),
+        };
+        system.resume();
+        Ok(system)
     }
 
     /// Serves a request as API Gateway would.
@@ -190,7 +198,42 @@ impl System {
     /// Starts the drivers again after [`stop`](System::stop).
     pub fn resume(&self) {
         let mut drivers = self.drivers.lock().unwrap_or_else(PoisonError::into_inner);
-        *drivers = drive(&self.cloud, &self.functions, &self.progress, &self.scanning);
+        *drivers = self.drive();
+    }
+
+    fn drive(&self) -> JoinSet<()> {
+        let (cloud, functions) = (&self.cloud, &self.functions);
+        let mut drivers = JoinSet::new();
+        let sdk = cloud.sdk_config();
+        let scheduler = cloud.clone();
+        drivers.spawn(async move { scheduler.run_scheduler().await });
+        let streams = aws_sdk_dynamodbstreams::Client::new(&sdk);
+        let stream = cloud.clone();
+        let written: stream::RecordsWritten = Arc::new(move || records_written(&stream));
+        let progress = self.progress.clone();
+        drivers.spawn(stream::poll(streams, Arc::clone(functions), cloud.changes(), written, progress));
+        let failing = cloud.clone();
+        let fails: queues::FailsDelivery = Arc::new(move |queue| failing.take_failure(queue.name()));
+        let sqs = aws_sdk_sqs::Client::new(&sdk);
+        for queue in Queue::ALL {
+            for _ in 0..self.pollers {
+                drivers.spawn(queues::poll(sqs.clone(), Arc::clone(functions), queue, Arc::clone(&fails)));
+            }
+        }
+        let (invoked, functions, scanning) = (cloud.clone(), Arc::clone(functions), Arc::clone(&self.scanning));
+        drivers.spawn(async move {
+            let mut changes = invoked.changes();
+            loop {
+                scanning.store(true, Ordering::SeqCst);
+                for _ in invoked.take_invocations() {
+                    // Its error is logged where it arises; the next run goes on where this one stopped.
+                    let _ = schedules::scan(&functions).await;
+                }
+                scanning.store(false, Ordering::SeqCst);
+                changes.next().await;
+            }
+        });
+        drivers
     }
 
     /// Replaces the whole set of faults.
@@ -241,39 +284,6 @@ impl CallbackSink for Webhooks {
 /// How many records the stream of orders has had.
 fn records_written(cloud: &Cloud) -> u64 {
     cloud.stream_records_written().get(ORDERS_TABLE).copied().unwrap_or(0)
-}
-
-fn drive(cloud: &Cloud, functions: &Arc<Functions>, progress: &Progress, scanning: &Arc<AtomicBool>) -> JoinSet<()> {
-    let mut drivers = JoinSet::new();
-    let sdk = cloud.sdk_config();
-    let scheduler = cloud.clone();
-    drivers.spawn(async move { scheduler.run_scheduler().await });
-    let streams = aws_sdk_dynamodbstreams::Client::new(&sdk);
-    let stream = cloud.clone();
-    let written: stream::RecordsWritten = Arc::new(move || records_written(&stream));
-    drivers.spawn(stream::poll(streams, Arc::clone(functions), cloud.changes(), written, progress.clone()));
-    let failing = cloud.clone();
-    let fails: queues::FailsDelivery = Arc::new(move |queue| failing.take_failure(queue.name()));
-    let sqs = aws_sdk_sqs::Client::new(&sdk);
-    for queue in Queue::ALL {
-        for _ in 0..POLLERS {
-            drivers.spawn(queues::poll(sqs.clone(), Arc::clone(functions), queue, Arc::clone(&fails)));
-        }
-    }
-    let (invoked, functions, scanning) = (cloud.clone(), Arc::clone(functions), Arc::clone(scanning));
-    drivers.spawn(async move {
-        let mut changes = invoked.changes();
-        loop {
-            scanning.store(true, Ordering::SeqCst);
-            for _ in invoked.take_invocations() {
-                // Its error is logged where it arises; the next run goes on where this one stopped.
-                let _ = schedules::scan(&functions).await;
-            }
-            scanning.store(false, Ordering::SeqCst);
-            changes.next().await;
-        }
-    });
-    drivers
 }
 
 /// Creates tables, queues with their dead-letter queues, the schedule group and the scan's schedule: what `template.yaml` does in the

@@ -130,6 +130,11 @@ pub fn transition_breaches(before: &Order, after: &Order) -> Vec<Breach> {
     {
         breach("I3", format!("{} became CLOSED though an attempt was written", before.status.name()));
     }
+    if after.status == OrderStatus::Closed && before.status != OrderStatus::Closed {
+        for (no, _) in after.unsettled_attempts() {
+            breach("I3", format!("it became CLOSED, and what became of attempt {no} is not known"));
+        }
+    }
     let decreased = match (before.expire_at, after.expire_at) {
         (Some(was), Some(is)) => is < was,
         (None, None) => false,

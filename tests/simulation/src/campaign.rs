@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use crate::{REPLAY, storm};
 
 /// After so many failing seeds the rest is not run: they will hardly say more.
-const ENOUGH: usize = 20;
+pub const ENOUGH: usize = 20;
 
 /// What many seeds came to.
 #[derive(Debug, Default)]
@@ -29,9 +29,9 @@ pub struct Campaign {
     pub took: Duration,
 }
 
-/// Runs `count` seeds from `from` on.
+/// Runs `count` seeds from `from` on, or until `enough` of them failed.
 #[must_use]
-pub fn run(from: u64, count: u64) -> Campaign {
+pub fn run(from: u64, count: u64, enough: usize) -> Campaign {
     let began = Instant::now();
     let next = AtomicU64::new(from);
     let end = from.saturating_add(count);
@@ -51,7 +51,7 @@ pub fn run(from: u64, count: u64) -> Campaign {
             if !outcome.breaches.is_empty() {
                 campaign.failed.insert(seed, outcome.breaches);
             }
-            if campaign.failed.len() >= ENOUGH {
+            if campaign.failed.len() >= enough {
                 next.store(end, Ordering::Relaxed);
             }
         }

@@ -1,7 +1,9 @@
 //! The proof that nothing is lost when everything goes wrong, on the real handlers, the real SDK and the embedded cloud, in simulated
-//! time: [`storm`] lets one seed decide what happens and when, over a whole shop; [`watch`] checks the invariants after every write.
+//! time: [`storm`] lets one seed decide what happens and when, over a whole shop; [`watch`] checks the invariants after every write;
+//! [`drills`] measures how the shop comes out of large outages.
 
 pub mod campaign;
+pub mod drills;
 pub mod interleavings;
 mod panics;
 mod random;

@@ -3,16 +3,20 @@
 use std::collections::BTreeSet;
 use std::process::ExitCode;
 
+use simulation::REPLAY;
+use simulation::campaign::{self, ENOUGH};
+use simulation::drills;
 use simulation::storm::{self, shrink};
 use simulation::timeline::Line;
-use simulation::{REPLAY, campaign};
 
 /// Half of a run is small allocations.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-const USAGE: &str = "usage: simulation --seeds COUNT [--from SEED]
-       simulation --seed SEED [--calls] [--shrink]";
+const USAGE: &str = "usage: simulation --seeds COUNT [--from SEED] [--first]
+       simulation --seed SEED [--calls] [--shrink]
+       simulation drills [--orders COUNT]
+       simulation capacity [--orders COUNT]";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -24,11 +28,17 @@ fn main() -> ExitCode {
     if let Some(seed) = number("--seed") {
         return if has("--shrink") { shrunk(seed, has("--calls")) } else { replay(seed, has("--calls")) };
     }
+    let orders = |default: usize| number("--orders").and_then(|count| count.try_into().ok()).unwrap_or(default);
+    match arguments.first().map(String::as_str) {
+        Some("drills") => return drills::main(orders(300)),
+        Some("capacity") => return drills::capacity::main(orders(100_000)),
+        Some(_) | None => {}
+    }
     let Some(count) = number("--seeds") else {
         eprintln!("{USAGE}");
         return ExitCode::from(2);
     };
-    let result = campaign::run(number("--from").unwrap_or(0), count);
+    let result = campaign::run(number("--from").unwrap_or(0), count, if has("--first") { 1 } else { ENOUGH });
     println!("{result}");
     if result.failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

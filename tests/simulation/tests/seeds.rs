@@ -9,7 +9,7 @@ const SEEDS: u64 = 40;
 
 #[test]
 fn whatever_goes_wrong_every_write_keeps_every_invariant_and_every_order_ends() {
-    let campaign = campaign::run(0, SEEDS);
+    let campaign = campaign::run(0, SEEDS, campaign::ENOUGH);
     assert!(campaign.failed.is_empty(), "{campaign}");
     assert!(campaign.orders > 100 && campaign.disturbances > 1_000, "a storm in which nothing happens: {campaign}");
 }

@@ -56,6 +56,8 @@ pub async fn poll(
         match read(&streams, &functions, &mut iterator, &progress).await {
             Ok(true) => {}
             Ok(false) => {
+                // Also what was trimmed before it could be read: nobody will ever read it.
+                progress.0.store(before, Ordering::SeqCst);
                 while written() == before {
                     changes.next().await;
                 }

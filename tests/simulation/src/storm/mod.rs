@@ -119,17 +119,12 @@ async fn calm(scene: &Scene, watch: &Watch) {
     scene.tell_the_truth().await;
     for _ in 0..CALM_HOURS {
         scene.shop.rest().await;
-        if is_at_rest(watch) {
+        if watch.unfinished() == 0 {
             return;
         }
         scene.shop.system.clock.advance(Duration::from_secs(3_600));
     }
     scene.shop.rest().await;
-}
-
-/// Whether no order has anything left to come.
-fn is_at_rest(watch: &Watch) -> bool {
-    watch.orders().iter().all(|order| order.status.is_terminal() && order.pending.is_empty() && order.due_at.is_none())
 }
 
 fn environment(name: &str) -> Option<String> {

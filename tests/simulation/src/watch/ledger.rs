@@ -12,6 +12,8 @@ use super::image::{Counter, Image};
 #[derive(Debug, Default)]
 pub(super) struct Ledger {
     orders: BTreeMap<OrderId, Order>,
+    /// Orders that are not terminal, or have work left.
+    unfinished: BTreeSet<OrderId>,
     counters: BTreeMap<String, Counter>,
     coupons: BTreeMap<String, (String, Option<String>)>,
     transactions: BTreeMap<String, (String, String)>,
@@ -35,6 +37,10 @@ impl Ledger {
 
     pub(super) fn orders(&self) -> impl Iterator<Item = &Order> {
         self.orders.values()
+    }
+
+    pub(super) fn unfinished(&self) -> usize {
+        self.unfinished.len()
     }
 
     /// Takes a row as it is now, and answers what is wrong with its change.
@@ -68,6 +74,11 @@ impl Ledger {
             self.count(&before, |held, by| *held -= by);
         }
         self.count(&order, |held, by| *held += by);
+        if order.status.is_terminal() && order.pending.is_empty() && order.due_at.is_none() {
+            self.unfinished.remove(&order.id);
+        } else {
+            self.unfinished.insert(order.id.clone());
+        }
         self.orders.insert(order.id.clone(), order);
     }
 

@@ -84,6 +84,12 @@ impl Watch {
         self.lock().ledger.orders().cloned().collect()
     }
 
+    /// How many orders are not terminal, or have work left.
+    #[must_use]
+    pub fn unfinished(&self) -> usize {
+        self.lock().ledger.unfinished()
+    }
+
     fn lock(&self) -> MutexGuard<'_, Seen> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -42,11 +42,6 @@ fn step_breaches(before: &Order, after: &Order, now: Timestamp) -> Vec<String> {
     if is_extended && before.expire_at.is_none_or(|was| was.plus(CLOCK_TOLERANCE) < now) {
         found.push(format!("I7: a deadline that has passed was moved: {:?}", before.expire_at));
     }
-    if after.status == OrderStatus::Closed && before.status != OrderStatus::Closed {
-        for (no, _) in after.unsettled_attempts() {
-            found.push(format!("I3: it is CLOSED, and what became of attempt {no} is not known"));
-        }
-    }
     found.extend(lease_breaches(before, after, now));
     let decided_anew = after.evidence.last().is_some_and(|last| last.version == after.version);
     if before.status != after.status && !decided_anew {

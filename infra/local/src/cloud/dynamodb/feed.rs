@@ -9,6 +9,8 @@ use crate::cloud::wire::ApiError;
 
 /// How many records a stream keeps; readers that are further behind are told that their records are trimmed.
 const KEPT_RECORDS: usize = 100_000;
+/// How long a stream keeps a record, in seconds.
+const RETENTION_SECONDS: i64 = 24 * 3_600;
 /// How many records one GetRecords answers at most.
 pub(super) const MAX_RECORDS: usize = 1_000;
 /// The name of a stream's only shard.
@@ -121,6 +123,20 @@ impl Feed {
         true
     }
 
+    /// Forgets what is older than the stream's retention at `now`.
+    pub(super) fn trim(&mut self, now: Timestamp) {
+        let horizon = now.as_seconds() - RETENTION_SECONDS;
+        let is_old = |record: &mut Value| {
+            record
+                .pointer("/dynamodb/ApproximateCreationDateTime")
+                .and_then(Value::as_i64)
+                .is_some_and(|at| at < horizon)
+        };
+        while self.records.pop_front_if(is_old).is_some() {
+            self.trimmed += 1;
+        }
+    }
+
     /// The position after the last record: how many records there have been.
     pub(super) fn end(&self) -> u64 {
         // A count of records in memory fits.
@@ -163,6 +179,8 @@ fn number_of(record: &Value) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     fn event(old: Value, new: Value) -> Option<&'static str> {
@@ -177,6 +195,19 @@ mod tests {
             event(json!({"L": [{"S": "a"}, {"S": "b"}]}), json!({"L": [{"S": "b"}, {"S": "a"}]})),
             Some("MODIFY")
         );
+    }
+
+    #[test]
+    fn a_record_is_kept_for_a_day() {
+        let mut feed = Feed::new(String::new(), String::new(), View("KEYS_ONLY".to_owned()), Vec::new());
+        let change = Change { key: json!({}), old: None, new: Some(json!({})) };
+        feed.record(change, "us-east-1", Timestamp::EPOCH, || 1);
+        let day = Duration::from_secs(24 * 3_600);
+        feed.trim(Timestamp::EPOCH.plus(day));
+        assert_eq!(feed.read(0, 1).map(|records| records.len()), Ok(1));
+        feed.trim(Timestamp::EPOCH.plus(day + Duration::from_secs(1)));
+        assert!(feed.read(0, 1).is_err());
+        assert_eq!(feed.read(feed.horizon(), 1).map(|records| records.len()), Ok(0));
     }
 
     #[test]

@@ -67,7 +67,7 @@ impl DynamoDb {
 
     /// Carries out one operation of DynamoDB Streams.
     pub(crate) fn execute_streams(&self, operation: &str, body: &Value) -> Answer {
-        match locked(&self.streams).execute(operation, body) {
+        match locked(&self.streams).execute(operation, body, self.clock.now()) {
             Ok(body) => Answer::ok(&body),
             Err(error) => error.into_answer(),
         }

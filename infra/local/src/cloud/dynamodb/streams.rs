@@ -52,7 +52,8 @@ impl Streams {
     }
 
     /// Carries out one operation.
-    pub(super) fn execute(&self, operation: &str, body: &Value) -> Result<Value, ApiError> {
+    pub(super) fn execute(&mut self, operation: &str, body: &Value, now: Timestamp) -> Result<Value, ApiError> {
+        self.by_table.values_mut().for_each(|feed| feed.trim(now));
         match operation {
             "ListStreams" => Ok(self.list(body)),
             "DescribeStream" => self.describe(body),
