@@ -50,9 +50,15 @@ impl OutboxFanout {
         let before = self.read(&record, image::old(&record));
         self.check(before.as_ref(), &after);
         let now = self.clock.now();
+        let mut not_armed = Ok(());
         for effect in effects(before.as_ref(), &after, now) {
-            self.carry_out(&after, effect, now).await?;
+            match effect {
+                Effect::Arm { at, wake } => not_armed = self.arm(&after, at, &wake, now).await,
+                Effect::Disarm => self.disarm(&after).await,
+                Effect::Send { queue, message, delay } => self.queues.send_message(queue, &message, delay).await?,
+            }
         }
+        not_armed?;
         // Last, so that a record that is offered again counts once.
         if before.as_ref().is_none_or(|before| before.status != after.status) {
             self.count_transition(&after);
@@ -101,21 +107,15 @@ impl OutboxFanout {
         }
     }
 
-    async fn carry_out(&self, order: &Order, effect: Effect, now: Timestamp) -> Result<(), SendError> {
-        match effect {
-            Effect::Arm { at, wake } => self.arm(order, at, &wake, now).await,
-            Effect::Disarm => {
-                // A schedule that stays fires once and finds nothing to do: it never holds up other effects.
-                if let Err(error) = self.schedules.disarm(&order.id).await {
-                    tracing::warn!(order_id = %order.id, error = %chain(&error), "the schedule was not removed");
-                }
-                Ok(())
-            }
-            Effect::Send { queue, message, delay } => self.queues.send_message(queue, &message, delay).await,
+    /// A schedule that stays fires once and finds nothing to do: it never holds up other effects.
+    async fn disarm(&self, order: &Order) {
+        if let Err(error) = self.schedules.disarm(&order.id).await {
+            tracing::warn!(order_id = %order.id, error = %chain(&error), "the schedule was not removed");
         }
     }
 
-    /// A schedule that cannot be created is replaced by delayed messages, and never holds up other effects (DESIGN §5).
+    /// A schedule that cannot be created is replaced by a delayed message, and never holds up other effects (DESIGN §5). Where not even
+    /// that is taken the record is offered again: a reminder waits for the queue, the order does not wait for the scan.
     async fn arm(&self, order: &Order, at: Timestamp, wake: &Message, now: Timestamp) -> Result<(), SendError> {
         let input = serde_json::to_string(wake).unwrap_or_default();
         let Err(error) = self.schedules.arm(&order.id, at, &input).await else {
@@ -123,11 +123,9 @@ impl OutboxFanout {
         };
         self.metrics.count(Metric::ScheduleNotCreated, 1, &[]);
         tracing::warn!(order_id = %order.id, error = %chain(&error), "no schedule: delayed messages stand in for it");
-        if let Some((stand_in, delay)) = stand_in(wake, now)
-            && let Err(error) = self.queues.send_message(Queue::Close, &stand_in, delay).await
-        {
-            tracing::warn!(order_id = %order.id, error = %chain(&error), "no stand-in either: the scan is left");
+        match stand_in(wake, now) {
+            Some((stand_in, delay)) => self.queues.send_message(Queue::Close, &stand_in, delay).await,
+            None => Ok(()),
         }
-        Ok(())
     }
 }

@@ -12,6 +12,8 @@ use expiry_runtime::queues::url_variable;
 pub const PORT: u16 = 8787;
 /// Batches of each queue at work at once, unless a simulation says otherwise.
 pub const POLLERS: usize = 2;
+/// Seconds that a received message stays invisible, unless a simulation says otherwise.
+const VISIBILITY_SECONDS: u64 = 60;
 /// The secret of the channel `sim` when `SIM_CHANNEL_SECRET` is not set; only this process has such a default.
 pub const SIM_SECRET: &str = "sim-secret";
 /// The table of orders.
@@ -36,6 +38,8 @@ pub struct Settings {
     pub seed: u64,
     /// Batches of each queue at work at once: what `MaximumConcurrency` is in the cloud.
     pub pollers: usize,
+    /// Seconds that a received message stays invisible: at least six times a function's time, and longer than the lease (DESIGN §7).
+    pub visibility_seconds: u64,
     /// What the functions read from their environment.
     pub config: Config,
     /// The secret of the channel `sim`.
@@ -74,6 +78,7 @@ impl Settings {
             data: None,
             seed,
             pollers: POLLERS,
+            visibility_seconds: VISIBILITY_SECONDS,
             config,
             sim_secret: lookup("SIM_CHANNEL_SECRET").unwrap_or_else(|| SIM_SECRET.to_owned()),
         })

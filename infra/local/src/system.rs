@@ -28,8 +28,6 @@ use crate::functions::Functions;
 use crate::settings::{ACCOUNT, ORDERS_TABLE, REGION, SCHEDULE_GROUP, Settings, queue_arn, queue_url};
 use crate::sim::{CallbackAnswer, CallbackError, CallbackFuture, CallbackSink, SimChannel};
 
-/// Seconds a received message stays invisible: at least six times a function's time, and longer than the lease (DESIGN §7).
-const VISIBILITY_SECONDS: u64 = 60;
 /// Receives of a message before it goes to the dead-letter queue.
 const RECEIVES: u32 = 5;
 /// How long a clock move waits for what is due to finish (DESIGN §9).
@@ -117,7 +115,7 @@ impl System {
             account: ACCOUNT.to_owned(),
         })?;
         let sdk = cloud.sdk_config();
-        provision(&sdk, settings.config.scan_period).await?;
+        provision(&sdk, settings.config.scan_period, settings.visibility_seconds).await?;
         let shared_clock: Arc<dyn Clock> = Arc::new(clock.clone());
         let key = SigningKey::new(&settings.sim_secret).ok_or(StartError::NoSecret)?;
         let sim = SimChannel::new(key, Arc::clone(&shared_clock));
@@ -182,11 +180,16 @@ impl System {
         before.is_some() && self.cloud.idle() && all_handled() == before
     }
 
-    /// Every function dies wherever it is, and is started anew: what it had not finished is delivered again, and the stream from its
-    /// beginning.
+    /// Every function dies wherever it is, and is started anew: what it had not finished is delivered again.
     pub fn crash(&self) {
         self.stop();
         self.resume();
+    }
+
+    /// The stream is read again from its oldest record on.
+    pub fn replay_stream(&self) {
+        self.progress.forget();
+        self.crash();
     }
 
     /// Every function that a queue, a stream or a schedule runs dies wherever it is, and none runs until [`resume`](System::resume).
@@ -291,7 +294,11 @@ fn records_written(cloud: &Cloud) -> u64 {
 ///
 /// # Errors
 /// When one of them cannot be created.
-pub async fn provision(sdk: &aws_config::SdkConfig, scan_period: Duration) -> Result<(), StartError> {
+pub async fn provision(
+    sdk: &aws_config::SdkConfig,
+    scan_period: Duration,
+    visibility_seconds: u64,
+) -> Result<(), StartError> {
     let tables = Tables { orders: ORDERS_TABLE.to_owned(), resources: crate::settings::RESOURCES_TABLE.to_owned() };
     create_tables(&aws_sdk_dynamodb::Client::new(sdk), &tables).await?;
     let sqs = aws_sdk_sqs::Client::new(sdk);
@@ -303,7 +310,7 @@ pub async fn provision(sdk: &aws_config::SdkConfig, scan_period: Duration) -> Re
             format!(r#"{{"deadLetterTargetArn":"{}","maxReceiveCount":"{RECEIVES}"}}"#, queue_arn(&dead_letters));
         sqs.create_queue()
             .queue_name(queue.name())
-            .attributes(QueueAttributeName::VisibilityTimeout, VISIBILITY_SECONDS.to_string())
+            .attributes(QueueAttributeName::VisibilityTimeout, visibility_seconds.to_string())
             .attributes(QueueAttributeName::RedrivePolicy, redrive)
             .send()
             .await

@@ -1,8 +1,8 @@
 //! The stream poller: records of the orders table become batches of outbox-fanout, in order, and again from the first that failed.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use aws_lambda_events::event::dynamodb::Event;
@@ -22,15 +22,36 @@ const BATCH: i32 = 100;
 /// How long the poller rests before it offers a batch again that failed.
 const REST: Duration = Duration::from_millis(100);
 
-/// How many records were read and handled so far. Clones share the count.
+/// How far the stream was read and handled. Clones share it; it outlives its reader.
 #[derive(Clone, Debug, Default)]
-pub struct Progress(Arc<AtomicU64>);
+pub struct Progress(Arc<Reached>);
+
+#[derive(Debug, Default)]
+struct Reached {
+    records: AtomicU64,
+    /// The sequence number of the last record that was handled.
+    last: Mutex<Option<String>>,
+}
 
 impl Progress {
     /// Records handled so far.
     #[must_use]
     pub fn handled(&self) -> u64 {
-        self.0.load(Ordering::SeqCst)
+        self.0.records.load(Ordering::SeqCst)
+    }
+
+    /// The next reader begins with the oldest record.
+    pub(crate) fn forget(&self) {
+        *self.last() = None;
+    }
+
+    fn handled_these(&self, records: &[Record]) {
+        self.0.records.fetch_add(records.len() as u64, Ordering::SeqCst);
+        *self.last() = records.last().and_then(sequence).map(str::to_owned);
+    }
+
+    fn last(&self) -> MutexGuard<'_, Option<String>> {
+        self.0.last.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -57,7 +78,7 @@ pub async fn poll(
             Ok(true) => {}
             Ok(false) => {
                 // Also what was trimmed before it could be read: nobody will ever read it.
-                progress.0.store(before, Ordering::SeqCst);
+                progress.0.records.store(before, Ordering::SeqCst);
                 while written() == before {
                     changes.next().await;
                 }
@@ -87,13 +108,13 @@ async fn read(
     let records = output.records();
     if !records.is_empty() {
         hand_over(functions, records).await;
-        progress.0.fetch_add(records.len() as u64, Ordering::SeqCst);
+        progress.handled_these(records);
     }
     *iterator = output.next_shard_iterator().map(str::to_owned);
     Ok(!records.is_empty())
 }
 
-/// The iterator of the stream's one open shard, from its oldest record on.
+/// The iterator of the stream's one open shard, after the last record that was handled, or from its oldest one on.
 async fn start(streams: &Client, progress: &Progress) -> Result<String, Unreadable> {
     let failed = |error: &dyn std::error::Error| Unreadable(chain(error));
     let listed = streams.list_streams().table_name(ORDERS_TABLE).send().await.map_err(|error| failed(&error))?;
@@ -102,12 +123,20 @@ async fn start(streams: &Client, progress: &Progress) -> Result<String, Unreadab
     let described = streams.describe_stream().stream_arn(arn).send().await.map_err(|error| failed(&error))?;
     let shard = described.stream_description().and_then(|stream| stream.shards().last());
     let shard = shard.and_then(|shard| shard.shard_id()).ok_or_else(|| Unreadable("has no shard".to_owned()))?;
-    progress.0.store(0, Ordering::SeqCst);
+    let last = progress.last().clone();
+    let from = match last {
+        Some(_) => ShardIteratorType::AfterSequenceNumber,
+        None => {
+            progress.0.records.store(0, Ordering::SeqCst);
+            ShardIteratorType::TrimHorizon
+        }
+    };
     let iterator = streams
         .get_shard_iterator()
         .stream_arn(arn)
         .shard_id(shard)
-        .shard_iterator_type(ShardIteratorType::TrimHorizon)
+        .shard_iterator_type(from)
+        .set_sequence_number(last)
         .send()
         .await
         .map_err(|error| failed(&error))?;

@@ -32,7 +32,7 @@ async fn play(orders: usize) -> ExitCode {
     floor.orders(orders, true).await;
     let created_in = opened.elapsed();
     tokio::time::sleep_until(opened + WINDOW).await;
-    let drained = floor.waits_for_rest(PATIENCE).await;
+    let drained = floor.watches_queues(floor.waits_for_rest(PATIENCE)).await;
     println!(
         "{orders} orders with one unfinished payment each, created in {} s, expire in as long",
         created_in.as_secs()

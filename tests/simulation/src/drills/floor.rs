@@ -55,6 +55,8 @@ impl Floor {
         let clock = MovableClock::following_tokio(Timestamp::from_seconds(BEGINS).expect("a time"));
         let mut settings = Settings::from_lookup(&|_| None).expect("valid settings");
         settings.pollers = pollers;
+        // As in the template.
+        settings.visibility_seconds = 180;
         let parts = Parts::new(clock.clone(), Arc::new(SeededIds::new(0)));
         let system = Arc::new(System::start(&settings, parts).await.expect("the local system starts"));
         let watch = Watch::on(&system.cloud, &Timeline::new(clock));
@@ -103,12 +105,26 @@ impl Floor {
             if began.elapsed() >= most {
                 return None;
             }
-            let counts = self.shop.system.cloud.queue_counts();
-            let waiting = counts.iter().filter(|(name, _)| !name.ends_with("-dlq")).map(|(_, count)| count.visible);
-            self.backlog.fetch_max(waiting.sum::<usize>() as u64, Ordering::SeqCst);
             tokio::time::sleep(LOOK).await;
         }
         Some(began.elapsed())
+    }
+
+    /// Looks at the queues until `until` is over.
+    pub(super) async fn watches_queues<T>(&self, until: impl Future<Output = T>) -> T {
+        let watching = async {
+            loop {
+                let counts = self.shop.system.cloud.queue_counts();
+                let waiting = counts.iter().filter(|(name, _)| !name.ends_with("-dlq")).map(|(_, count)| count.visible);
+                self.backlog.fetch_max(waiting.sum::<usize>() as u64, Ordering::SeqCst);
+                tokio::time::sleep(LOOK).await;
+            }
+        };
+        tokio::select! {
+            biased;
+            done = until => done,
+            () = watching => unreachable!("it watches for ever"),
+        }
     }
 
     pub(super) fn unfinished(&self) -> usize {

@@ -77,7 +77,8 @@ pub const DRILLS: [Drill; 8] = [
         outage: Outage::Channel,
         begins: seconds(1_780),
         lasts: seconds(3_600),
-        recovers_within: seconds(3_700),
+        // The rhythm has run out by then: one scan period, and the scan that finds it.
+        recovers_within: seconds(7_300),
         may_need_scan: true,
     },
     Drill {
@@ -155,8 +156,12 @@ impl Drill {
             floor.orders(orders, self.with_payment).await;
             tokio::time::sleep(WINDOW).await;
         };
-        tokio::join!(outage, trade);
-        let recovered_in = floor.waits_for_rest(PATIENCE).await;
+        let recovered_in = floor
+            .watches_queues(async {
+                tokio::join!(outage, trade);
+                floor.waits_for_rest(PATIENCE).await
+            })
+            .await;
         let mut breaches = floor.breaches();
         let (found_by_scan, dead_letters) = (floor.found_by_scan(), floor.dead_letters());
         match recovered_in {

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use local::cloud::Faults;
-use local::cloud::fate::{Call, CallFate, Failure, Service};
+use local::cloud::fate::{Call, CallFate, Failure, Held, Service};
 use local::settings::RESOURCES_TABLE;
 use serde_json::json;
 
@@ -53,7 +53,16 @@ impl Outage {
                 floor.shop.system.set_faults(Faults::default());
                 is_out.store(false, Ordering::SeqCst);
             }
-            Outage::Database | Outage::WriteAnswers | Outage::Stock | Outage::Stream => {
+            Outage::Stream => {
+                let stopped = Held::default();
+                let reader = stopped.clone();
+                let reads = |call: &Call<'_>| call.operation == "GetRecords";
+                floor.shop.system.cloud.on_call(move |call| reads(call).then(|| CallFate::Held(reader.clone())));
+                tokio::time::sleep(lasts).await;
+                floor.shop.system.cloud.clear_call_rules();
+                stopped.release(CallFate::Pass);
+            }
+            Outage::Database | Outage::WriteAnswers | Outage::Stock => {
                 let is_out = self.breaks_calls(floor);
                 tokio::time::sleep(lasts).await;
                 is_out.store(false, Ordering::SeqCst);
@@ -95,7 +104,6 @@ impl Outage {
             Outage::Database if is_database => Some(CallFate::LoseRequest),
             Outage::WriteAnswers if is_database && is_write => Some(CallFate::LoseAnswer),
             Outage::Stock if is_database && is_write && touches_resources(call) => down(),
-            Outage::Stream if call.operation == "GetRecords" => down(),
             Outage::ScanAndWakes if call.operation == "Query" => down(),
             Outage::Sends
             | Outage::Database

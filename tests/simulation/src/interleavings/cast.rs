@@ -16,6 +16,8 @@ pub struct Cast {
     pub name: &'static str,
     /// How many of the actors may die in one schedule.
     pub crashes: u8,
+    /// How many answers may be lost in one schedule: the call is carried out, its caller sees a broken connection.
+    pub lost_answers: u8,
     /// Every way it may end; each must be the end of some schedule.
     pub ends: &'static [&'static str],
     /// Builds the scene anew: the same each time, up to the last bit.
@@ -44,7 +46,7 @@ pub struct Actor {
     pub mortal: bool,
     /// It begins only once this one has died: its message is delivered again.
     pub recovers: Option<ActorNo>,
-    /// What it does. Between two calls it must not wait for anything.
+    /// What it does. If it waits for time between two calls, that time passes before anybody else goes on.
     pub acts: Acts<'static, Heard>,
 }
 

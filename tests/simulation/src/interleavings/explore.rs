@@ -130,8 +130,12 @@ impl Search<'_> {
     async fn open(&self) -> Result<Run, Violation> {
         let clock = MovableClock::following_tokio(Timestamp::from_seconds(BEGINS).expect("a time"));
         fastrand::seed(0);
-        let opened = Run::open(self.cast, Gate::new(clock)).await;
-        opened.map_err(|panic| Track::default().violation(Vec::new(), vec![panic.to_string()]))
+        let opened = AssertUnwindSafe(Run::open(self.cast, Gate::new(clock))).catch_unwind().await;
+        let panicked = |panic| Track::default().violation(Vec::new(), vec![format!("before the scene: {panic}")]);
+        match opened {
+            Ok(opened) => opened.map_err(|panic| panicked(panic.to_string())),
+            Err(panic) => Err(panicked(text_of(&*panic))),
+        }
     }
 
     /// Takes one choice that was not taken yet, and from there first choices, until a state is reached that was reached before.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use expiry_core::time::Clock;
+use expiry_core::time::{Clock, Timestamp};
 use local::clock::MovableClock;
 use local::cloud::fate::{CallFate, Held};
 
@@ -34,6 +34,8 @@ pub struct ParkedCall {
     pub number: usize,
     /// What it is, in words.
     pub line: String,
+    /// Whether its answer can be lost: it goes over a network.
+    pub is_remote: bool,
     held: Held,
 }
 
@@ -41,6 +43,8 @@ pub struct ParkedCall {
 #[derive(Clone, Debug, Default)]
 struct History {
     calls: usize,
+    /// When the last of them was made.
+    called_at: Option<Timestamp>,
     heard: Fingerprint,
 }
 
@@ -64,25 +68,27 @@ impl Gate {
         self.lock().independent.extend(independent);
     }
 
-    /// Waits until it is the turn of the call `line` of `actor`.
-    pub async fn turn(&self, actor: ActorNo, line: String) {
+    /// Waits until it is the turn of the call `line` of `actor`; answers what becomes of it.
+    pub async fn turn(&self, actor: ActorNo, line: &str, is_remote: bool) -> CallFate {
         let held = Held::default();
         {
             let waiting = &mut *self.lock();
-            if waiting.independent.contains(&line) {
-                return;
+            if waiting.independent.contains(line) {
+                return CallFate::Pass;
             }
+            let now = waiting.clock.now();
             let history = waiting.history(actor);
             history.calls += 1;
-            let number = history.calls;
-            waiting.calls.push(ParkedCall { actor, number, line, held: held.clone() });
+            history.called_at = Some(now);
+            let (number, line, held) = (history.calls, line.to_owned(), held.clone());
+            waiting.calls.push(ParkedCall { actor, number, line, is_remote, held });
         }
-        held.released().await;
+        held.released().await
     }
 
     /// Something that `actor` does by itself, in its turn and in one piece: `act` answers what it hears of it.
     pub async fn step(&self, actor: ActorNo, line: &str, act: impl FnOnce() -> String) -> String {
-        self.turn(actor, line.to_owned()).await;
+        self.turn(actor, line, false).await;
         let answer = act();
         self.heard(actor, line, answer.as_bytes());
         answer
@@ -103,10 +109,10 @@ impl Gate {
         calls
     }
 
-    /// Lets a call go on.
-    pub fn release(&self, call: &ParkedCall) {
+    /// Says what becomes of a call.
+    pub fn release(&self, call: &ParkedCall, fate: CallFate) {
         self.lock().calls.retain(|parked| (parked.actor, parked.number) != (call.actor, call.number));
-        call.held.release(CallFate::Pass);
+        call.held.release(fate);
     }
 
     /// Forgets the calls of an actor that is dead.
@@ -118,6 +124,12 @@ impl Gate {
     #[must_use]
     pub fn calls_of(&self, actor: ActorNo) -> usize {
         self.lock().history(actor).calls
+    }
+
+    /// When an actor made its last call: whatever it wrote with it was decided then.
+    #[must_use]
+    pub fn called_at(&self, actor: ActorNo) -> Option<Timestamp> {
+        self.lock().history(actor).called_at
     }
 
     /// What an actor has heard so far.

@@ -76,7 +76,8 @@ fn row(cast: &Cast, found: &Found) {
         ends.join("; ")
     );
     let calls: Vec<String> = found.calls.iter().map(|(actor, calls)| format!("{actor} {calls}")).collect();
-    println!("{:<24} {}; deaths at most {}", "", calls.join(", "), cast.crashes);
+    let (calls, deaths, losses) = (calls.join(", "), cast.crashes, cast.lost_answers);
+    println!("{:<24} calls: {calls}; at most {deaths} deaths, {losses} lost answers", "");
     if let Some(violation) = &found.violation {
         println!("VIOLATION in {}", cast.name);
         tell(violation);

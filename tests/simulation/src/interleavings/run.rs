@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 
+use local::cloud::fate::CallFate;
 use tokio::sync::Notify;
 
 use super::cast::{Actor, Cast, Ending, Heard, Play, Stage};
@@ -18,8 +19,12 @@ use super::gate::{ActorNo, Gate, ParkedCall};
 pub(super) enum Choice {
     /// This call is carried out and answered, and its actor goes on to its next.
     Call(ParkedCall),
+    /// This call is carried out, and its answer is lost.
+    Loss(ParkedCall),
     /// This actor dies before its next call; after its last one: before its caller has heard of it.
     Death(ActorNo),
+    /// Nobody dies after the last call of all.
+    End,
 }
 
 /// A schedule under way.
@@ -28,6 +33,7 @@ pub(super) struct Run {
     actors: Vec<Playing>,
     stage: Box<dyn Stage>,
     crashes_left: u8,
+    lost_answers_left: u8,
     /// Whose last call was carried out just now: only now its answer can still be lost.
     just_done: Option<ActorNo>,
     woken: Arc<Notify>,
@@ -83,7 +89,15 @@ impl Run {
             Playing { actor, stands, flag: Arc::new(flag) }
         };
         let actors = actors.into_iter().map(playing).collect();
-        let mut run = Run { gate, actors, stage, crashes_left: cast.crashes, just_done: None, woken };
+        let mut run = Run {
+            gate,
+            actors,
+            stage,
+            crashes_left: cast.crashes,
+            lost_answers_left: cast.lost_answers,
+            just_done: None,
+            woken,
+        };
         run.go_on().await?;
         Ok(run)
     }
@@ -96,19 +110,21 @@ impl Run {
             self.crashes_left > 0 && actor.mortal && (*stands == Stands::Acting || self.just_done == Some(*no))
         };
         let deaths: Vec<Choice> = (0..self.actors.len()).filter(can_die).map(Choice::Death).collect();
-        calls.into_iter().map(Choice::Call).chain(deaths).collect()
+        // The answer of the very last call is lost, or it is not.
+        let end = (calls.is_empty() && !deaths.is_empty()).then_some(Choice::End);
+        let can_be_lost = |call: &&ParkedCall| self.lost_answers_left > 0 && call.is_remote;
+        let losses: Vec<Choice> = calls.iter().filter(can_be_lost).cloned().map(Choice::Loss).collect();
+        calls.into_iter().map(Choice::Call).chain(end).chain(losses).chain(deaths).collect()
     }
 
     /// Lets `choice` happen, and everybody come to their next call.
     pub(super) async fn take(&mut self, choice: &Choice) -> Result<(), Panicked> {
         self.just_done = None;
         match choice {
-            Choice::Call(call) => {
-                self.gate.release(call);
-                self.go_on().await?;
-                if matches!(self.actors[call.actor].stands, Stands::Done(_)) {
-                    self.just_done = Some(call.actor);
-                }
+            Choice::Call(call) => self.carry_out(call, CallFate::Pass).await?,
+            Choice::Loss(call) => {
+                self.lost_answers_left -= 1;
+                self.carry_out(call, CallFate::LoseAnswer).await?;
             }
             Choice::Death(no) => {
                 self.crashes_left -= 1;
@@ -122,6 +138,16 @@ impl Run {
                 }
                 self.go_on().await?;
             }
+            Choice::End => {}
+        }
+        Ok(())
+    }
+
+    async fn carry_out(&mut self, call: &ParkedCall, fate: CallFate) -> Result<(), Panicked> {
+        self.gate.release(call, fate);
+        self.go_on().await?;
+        if matches!(self.actors[call.actor].stands, Stands::Done(_)) {
+            self.just_done = Some(call.actor);
         }
         Ok(())
     }
@@ -130,7 +156,9 @@ impl Run {
     pub(super) fn line(&self, choice: &Choice) -> String {
         match choice {
             Choice::Call(call) => format!("{}: {}", self.actors[call.actor].actor.name, call.line),
+            Choice::Loss(call) => format!("{}: {} (the answer is lost)", self.actors[call.actor].actor.name, call.line),
             Choice::Death(no) => format!("{} dies", self.actors[*no].actor.name),
+            Choice::End => "everybody is heard".to_owned(),
         }
     }
 
@@ -139,7 +167,8 @@ impl Run {
     /// same futures. Of the dead and the done nothing can come any more.
     pub(super) fn state(&self) -> u128 {
         let mut state = Fingerprint::default();
-        state.add(&(self.stage.state(), self.crashes_left, self.just_done.filter(|_| self.crashes_left > 0)));
+        state.add(&(self.stage.state(), self.crashes_left, self.lost_answers_left));
+        state.add(&self.just_done.filter(|_| self.crashes_left > 0));
         for (no, playing) in self.actors.iter().enumerate() {
             state.add(&playing.stands);
             if playing.stands == Stands::Acting {
@@ -185,8 +214,8 @@ impl Run {
         (0..self.actors.len()).filter(wants).collect()
     }
 
-    /// Polls everybody who wants it until all wait at the gate, are done, or wait for time; only when nobody is at the gate, time
-    /// passes up to the next timer.
+    /// Polls everybody who wants it until all who live wait at the gate. Whoever waits for time, such as the SDK before it sends a
+    /// call again, is waited for: the others stand still meanwhile.
     async fn go_on(&mut self) -> Result<(), Panicked> {
         loop {
             let mut has_moved = false;
@@ -198,8 +227,11 @@ impl Run {
             if has_moved || self.actors.iter().any(Playing::wants_a_poll) {
                 continue;
             }
-            let is_acting = self.actors.iter().any(|playing| playing.stands == Stands::Acting);
-            if !is_acting || !self.gate.parked().is_empty() {
+            let parked = self.gate.parked();
+            let waits_for_time = |(no, playing): (ActorNo, &Playing)| {
+                playing.stands == Stands::Acting && parked.iter().all(|call| call.actor != no)
+            };
+            if !self.actors.iter().enumerate().any(waits_for_time) {
                 return Ok(());
             }
             self.woken.notified().await;
@@ -213,8 +245,8 @@ impl Run {
             return Ok(false);
         }
         playing.flag.is_up.store(false, Ordering::SeqCst);
-        // What it draws by chance follows from what it has heard.
-        fastrand::seed(Fingerprint::of(&(no, self.gate.history_of(no))) as u64);
+        // Chance is the same each time, so that it tells no two states apart.
+        fastrand::seed(0);
         let waker = Waker::from(Arc::clone(&playing.flag));
         let acts = playing.actor.acts.as_mut();
         let polled = catch_unwind(AssertUnwindSafe(|| acts.poll(&mut Context::from_waker(&waker))));

@@ -1,17 +1,27 @@
 //! The two ways out of a function, AWS and the payment channel, each through the gate.
 
+use std::io;
 use std::time::Duration;
 
 use aws_smithy_runtime_api::client::http::{
     HttpClient, HttpConnector, HttpConnectorFuture, HttpConnectorSettings, SharedHttpClient, SharedHttpConnector,
 };
 use aws_smithy_runtime_api::client::orchestrator::HttpRequest as AwsRequest;
+use aws_smithy_runtime_api::client::result::ConnectorError;
 use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
-use expiry_channels::{ChannelTransport, HttpRequest, TransportFuture};
+use expiry_channels::{ChannelTransport, HttpRequest, TransportError, TransportFuture};
+use local::cloud::fate::CallFate;
 use local::sim::SimChannel;
 use serde_json::Value;
 
 use super::gate::{ActorNo, Gate};
+
+/// What an actor hears of a call whose answer is lost.
+const LOST: &[u8] = b"lost";
+
+fn broken() -> io::Error {
+    io::Error::new(io::ErrorKind::ConnectionReset, "the answer was lost")
+}
 
 /// The HTTP client of one actor's SDK clients.
 #[derive(Clone, Debug)]
@@ -40,12 +50,14 @@ impl HttpConnector for GatedConnector {
         let GatedConnector { gate, actor, cloud } = self.clone();
         HttpConnectorFuture::new(async move {
             let line = aws_line(&request);
-            gate.turn(actor, line.clone()).await;
-            let answer = cloud.call(request).await;
-            if let Ok(answer) = &answer {
-                gate.heard(actor, &line, &canonical(answer.body().bytes().unwrap_or_default()));
+            let fate = gate.turn(actor, &line, true).await;
+            let answer = cloud.call(request).await?;
+            if fate == CallFate::LoseAnswer {
+                gate.heard(actor, &line, LOST);
+                return Err(ConnectorError::io(broken().into()));
             }
-            answer
+            gate.heard(actor, &line, &canonical(answer.body().bytes().unwrap_or_default()));
+            Ok(answer)
         })
     }
 }
@@ -107,12 +119,14 @@ impl ChannelTransport for GatedChannel {
         Box::pin(async move {
             let path = request.url.split_once("://").map_or(request.url.as_str(), |(_, rest)| rest);
             let line = format!("channel {} {path}", request.method.as_str());
-            self.gate.turn(self.actor, line.clone()).await;
-            let answer = self.channel.send(request, deadline).await;
-            if let Ok(answer) = &answer {
-                self.gate.heard(self.actor, &line, &answer.body);
+            let fate = self.gate.turn(self.actor, &line, true).await;
+            let answer = self.channel.send(request, deadline).await?;
+            if fate == CallFate::LoseAnswer {
+                self.gate.heard(self.actor, &line, LOST);
+                return Err(TransportError::Connection(broken().into()));
             }
-            answer
+            self.gate.heard(self.actor, &line, &answer.body);
+            Ok(answer)
         })
     }
 }

@@ -47,9 +47,13 @@ async fn troubles(scene: &Scene) {
 
 async fn befalls(scene: &Scene, rng: &mut Rng) {
     match rng.u8(0..9) {
-        0..3 => {
+        0..2 => {
             scene.weather.timeline.note("every function dies");
             scene.shop.system.crash();
+        }
+        2 => {
+            scene.weather.timeline.note("the stream is replayed from its beginning");
+            scene.shop.system.replay_stream();
         }
         3 => fault(scene, rng, json!({"drop_stream": true})).await,
         4 => fault(scene, rng, json!({"drop_wakes": true})).await,

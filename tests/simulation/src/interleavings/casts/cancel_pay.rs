@@ -6,8 +6,13 @@ use crate::interleavings::cast::{Cast, Play};
 use crate::interleavings::gate::Gate;
 use crate::interleavings::stage::{Errand, Scene};
 
-pub(super) const CAST: Cast =
-    Cast { name: "cancel+pay", crashes: 2, ends: &["PAID", "CLOSED"], open: |gate| Box::pin(open(gate)) };
+pub(super) const CAST: Cast = Cast {
+    name: "cancel+pay",
+    crashes: 2,
+    lost_answers: 1,
+    ends: &["PAID", "CLOSED"],
+    open: |gate| Box::pin(open(gate)),
+};
 
 async fn open(gate: Gate) -> Play {
     let mut scene = Scene::open(gate, 1).await;

@@ -9,6 +9,7 @@ use crate::interleavings::stage::{Scene, WINDOW};
 pub(super) const CAST: Cast = Cast {
     name: "closer+callback",
     crashes: 2,
+    lost_answers: 1,
     ends: &["PAID", "CLOSED, one refund"],
     open: |gate| Box::pin(open(gate)),
 };

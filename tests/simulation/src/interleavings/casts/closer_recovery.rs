@@ -9,6 +9,7 @@ use crate::interleavings::stage::{Scene, WINDOW};
 pub(super) const CAST: Cast = Cast {
     name: "closer+recovery",
     crashes: 2,
+    lost_answers: 0,
     ends: &["PAID", "CLOSED, one refund"],
     open: |gate| Box::pin(open(gate)),
 };

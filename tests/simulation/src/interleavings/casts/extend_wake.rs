@@ -11,6 +11,7 @@ use crate::interleavings::stage::{Errand, Scene, WINDOW};
 pub(super) const CAST: Cast = Cast {
     name: "extend+wake-up",
     crashes: 2,
+    lost_answers: 1,
     ends: &["CLOSED", "CLOSED, extended"],
     open: |gate| Box::pin(open(gate)),
 };

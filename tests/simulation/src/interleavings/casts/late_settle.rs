@@ -9,8 +9,13 @@ use crate::interleavings::cast::{Cast, Play};
 use crate::interleavings::gate::Gate;
 use crate::interleavings::stage::{Scene, WINDOW};
 
-pub(super) const CAST: Cast =
-    Cast { name: "late money+settle", crashes: 2, ends: &["CLOSED, one refund"], open: |gate| Box::pin(open(gate)) };
+pub(super) const CAST: Cast = Cast {
+    name: "late money+settle",
+    crashes: 2,
+    lost_answers: 1,
+    ends: &["CLOSED, one refund"],
+    open: |gate| Box::pin(open(gate)),
+};
 
 async fn open(gate: Gate) -> Play {
     let mut scene = Scene::open(gate, 1).await;

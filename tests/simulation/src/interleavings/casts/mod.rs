@@ -16,19 +16,19 @@ mod settle_settle;
 
 use super::cast::Cast;
 
-/// Every cast, in the order in which they are shown.
+/// Every cast, the largest first: so two threads come to their ends at about the same time.
 pub const ALL: &[Cast] = &[
-    closer_callback::CAST,
-    closer_closer::CAST,
-    closer_scan::CAST,
     closer_start::CAST,
-    callback_callback::CAST,
-    cancel_pay::CAST,
-    create_create::CAST,
-    create_repeat::CAST,
-    settle_settle::CAST,
+    closer_closer::CAST,
     refund_refund::CAST,
+    closer_recovery::CAST,
+    settle_settle::CAST,
+    closer_callback::CAST,
+    cancel_pay::CAST,
+    closer_scan::CAST,
     late_settle::CAST,
     extend_wake::CAST,
-    closer_recovery::CAST,
+    callback_callback::CAST,
+    create_create::CAST,
+    create_repeat::CAST,
 ];

@@ -9,8 +9,13 @@ use crate::interleavings::cast::{Cast, Play};
 use crate::interleavings::gate::Gate;
 use crate::interleavings::stage::{LEASE, Scene, WINDOW};
 
-pub(super) const CAST: Cast =
-    Cast { name: "refund+refund", crashes: 1, ends: &["CLOSED, one refund"], open: |gate| Box::pin(open(gate)) };
+pub(super) const CAST: Cast = Cast {
+    name: "refund+refund",
+    crashes: 1,
+    lost_answers: 0,
+    ends: &["CLOSED, one refund"],
+    open: |gate| Box::pin(open(gate)),
+};
 
 async fn open(gate: Gate) -> Play {
     let mut scene = Scene::open(gate, 1).await;

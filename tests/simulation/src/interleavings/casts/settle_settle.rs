@@ -11,7 +11,7 @@ use crate::interleavings::gate::Gate;
 use crate::interleavings::stage::{Scene, WINDOW};
 
 pub(super) const CAST: Cast =
-    Cast { name: "settle+settle", crashes: 2, ends: &["CLOSED"], open: |gate| Box::pin(open(gate)) };
+    Cast { name: "settle+settle", crashes: 2, lost_answers: 1, ends: &["CLOSED"], open: |gate| Box::pin(open(gate)) };
 
 async fn open(gate: Gate) -> Play {
     let mut scene = Scene::open(gate, 1).await;

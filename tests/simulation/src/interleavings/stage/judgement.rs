@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::{Scene, WINDOW};
 use crate::interleavings::cast::Ending;
+use crate::panics;
 
 /// Whether nothing is left to do for any order.
 pub(super) fn has_ended(scene: &Scene) -> bool {
@@ -29,6 +30,7 @@ pub(super) async fn of(scene: &Scene) -> Ending {
     }
     wrong.extend(counters(scene, &orders).await);
     wrong.extend(dead_letters(scene));
+    wrong.extend(panics::taken());
     let outcome = orders.iter().map(outcome).collect::<Vec<_>>().join(" | ");
     Ending { outcome, wrong, story: Vec::new() }
 }

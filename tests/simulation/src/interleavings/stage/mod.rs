@@ -1,5 +1,6 @@
 //! The stage of every cast: a whole local system whose drivers stand still, so that nobody moves but the actors.
 
+mod actors;
 mod ending;
 mod errand;
 mod judgement;
@@ -10,7 +11,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use expiry_adjudication::Surroundings;
 use expiry_channels::Headers;
 use expiry_core::ids::OrderId;
 use expiry_core::limits;
@@ -18,18 +18,16 @@ use expiry_core::message::{Message, Queue};
 use expiry_core::order::Order;
 use expiry_core::pending::Unit;
 use expiry_core::time::Clock;
-use expiry_runtime::metrics::Metrics;
 use futures_util::FutureExt;
-use local::functions::Functions;
 use local::server;
 use local::system::Parts;
 use local::{Settings, System};
 use serde_json::{Value, json};
 
-use super::cast::{Actor, Acts, Ending, Heard, Play, Stage};
+use super::cast::{Actor, Acts, Ending, Stage};
 use super::fingerprint::Fingerprint;
 use super::gate::{ActorNo, Gate};
-use super::wire::{GatedChannel, GatedClient};
+use crate::panics;
 use crate::random::SeededIds;
 use crate::timeline::Timeline;
 use crate::watch::Watch;
@@ -71,6 +69,7 @@ enum Again {
 impl Scene {
     /// A shop with `stock` shirts, ann's coupon, and nothing else.
     pub(crate) async fn open(gate: Gate, stock: u64) -> Scene {
+        panics::watch();
         let clock = gate.clock();
         let environment = |name: &str| match name {
             "EXPIRY_RULES" => Some(format!(r#"[{{"id":"default","version":1,"seconds":{}}}]"#, WINDOW.as_secs())),
@@ -188,87 +187,6 @@ impl Scene {
 
     async fn admin(&self, method: &str, path: &str, body: Value) -> Value {
         self.call(method, &format!("/admin{path}"), &[("authorization", "Bearer local-admin")], body).await
-    }
-}
-
-/// Who comes on stage.
-impl Scene {
-    /// Somebody has a function do `errand`.
-    pub(crate) fn sends(&mut self, name: &str, errand: Errand) -> ActorNo {
-        let (functions, sent) = (self.functions(), errand.clone());
-        self.enter(name, true, Again::Errand(errand), Box::pin(async move { sent.run(&functions).await }))
-    }
-
-    /// The same, once `span` has passed.
-    pub(crate) fn sends_after(&mut self, name: &str, span: Duration, errand: Errand) -> ActorNo {
-        let (functions, sent) = (self.functions(), errand.clone());
-        let (gate, clock, no) = (self.gate.clone(), self.system.clock.clone(), self.actors.len());
-        let acts = async move {
-            gate.step(no, &format!("{} s pass", span.as_secs()), || clock.advance(span).to_string()).await;
-            sent.run(&functions).await
-        };
-        self.enter(name, true, Again::Errand(errand), Box::pin(acts))
-    }
-
-    /// The errand of `dead` again, once its message is visible again.
-    pub(crate) fn recovers(&mut self, name: &str, dead: ActorNo, errand: Errand) -> ActorNo {
-        let no = self.sends_after(name, VISIBILITY, errand);
-        self.actors[no].recovers = Some(dead);
-        no
-    }
-
-    /// `span` passes at some moment.
-    pub(crate) fn time(&mut self, name: &str, span: Duration) -> ActorNo {
-        let (gate, clock, no) = (self.gate.clone(), self.system.clock.clone(), self.actors.len());
-        let acts = async move {
-            gate.step(no, &format!("{} s pass", span.as_secs()), || clock.advance(span).to_string()).await;
-            Heard::done("")
-        };
-        self.enter(name, false, Again::Nobody, Box::pin(acts))
-    }
-
-    /// The payer pays if the payment can still be paid, or with `anyway` whatever the channel has said of it; then its callback comes.
-    pub(crate) fn pays(&mut self, name: &str, payment: &str, anyway: bool) -> ActorNo {
-        let no = self.actors.len();
-        let payer = Payer { payment: payment.to_owned(), anyway, notify_id: format!("notify-{no}") };
-        let (functions, channel, post) = (self.functions(), self.system.sim.clone(), Arc::clone(&self.post));
-        let (gate, paying) = (self.gate.clone(), payer.clone());
-        let acts = async move {
-            let paid = gate.step(no, "pays", || paying.pay(&channel).to_string()).await;
-            if paid != "true" {
-                return Heard::done("cannot pay");
-            }
-            paying.notify(&channel, &post, &functions).await
-        };
-        self.enter(name, true, Again::Payer(payer), Box::pin(acts))
-    }
-
-    /// The scene is set.
-    pub(crate) fn play(mut self) -> Play {
-        let actors = std::mem::take(&mut self.actors);
-        Play { actors, stage: Box::new(self) }
-    }
-
-    fn enter(&mut self, name: &str, mortal: bool, again: Again, acts: Acts<'static, Heard>) -> ActorNo {
-        self.again.push(again);
-        self.actors.push(Actor { name: name.to_owned(), mortal, recovers: None, acts });
-        self.actors.len() - 1
-    }
-
-    /// Functions of the next actor's own: a process of its own, behind the gate.
-    fn functions(&self) -> Functions {
-        let actor = self.actors.len();
-        let client = GatedClient { gate: self.gate.clone(), actor, cloud: self.system.cloud.http_client() };
-        let sdk = self.system.cloud.sdk_config().into_builder().http_client(client).build();
-        let clock: Arc<dyn Clock> = Arc::new(self.system.clock.clone());
-        let channel = GatedChannel { gate: self.gate.clone(), actor, channel: self.system.sim.clone() };
-        let surroundings = Surroundings {
-            metrics: Metrics::new(Arc::clone(&clock), Arc::new(|_| ())),
-            clock,
-            ids: Arc::new(SeededIds::new(1 + actor as u64)),
-            transport: Arc::new(channel),
-        };
-        Functions::new(&self.settings.config, &sdk, surroundings).expect("the functions start")
     }
 }
 
