@@ -145,9 +145,11 @@ impl Channel {
 
     async fn is_paid_whatever_it_said(&mut self, payment: &Payment) {
         let number = &payment.out_trade_no;
-        self.scene.truth().insert(number.clone(), "SUCCESS".to_owned());
+        let is_new = self.scene.truth().insert(number.clone(), "SUCCESS".to_owned()).is_none();
         let odd = self.oddity(payment);
-        self.scene.set(number, odd).await;
+        if is_new {
+            self.scene.set(number, odd).await;
+        }
         self.scene.set(number, json!({"state": "SUCCESS", "delay_ms": 0})).await;
         self.notifies_some(number).await;
     }

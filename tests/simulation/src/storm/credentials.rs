@@ -47,8 +47,9 @@ impl Credentials {
             let number = after.out_trade_no(no).to_string();
             let was = before.and_then(|before| before.attempt(no));
             let was_placing = was.and_then(|was| was.place_before);
+            let is_replaced = attempt.replaced && was.is_some_and(|was| !was.replaced);
             if let Some(last) = attempt.place_before
-                && was_placing != Some(last)
+                && (was_placing != Some(last) || is_replaced)
             {
                 known.place_before.insert(number.clone(), last);
                 *known.begun.entry(after.id.to_string()).or_default() += 1;

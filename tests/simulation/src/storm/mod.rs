@@ -24,6 +24,7 @@ mod trouble;
 mod verdict;
 
 use std::collections::BTreeSet;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -76,22 +77,30 @@ pub fn run(seed: u64, spared: &BTreeSet<Disturbance>) -> Outcome {
     // The SDK's jitter and our own come from here.
     fastrand::seed(seed);
     panics::watch();
-    runtime.block_on(simulate(seed, Plan::sparing(spared.clone())))
+    let clock = {
+        let _entered = runtime.enter();
+        MovableClock::following_tokio(Timestamp::from_seconds(BEGINS).expect("a time"))
+    };
+    let weather = Weather::new(Plan::sparing(spared.clone()), Timeline::new(clock.clone()));
+    let run = AssertUnwindSafe(|| runtime.block_on(simulate(seed, clock, weather.clone())));
+    // A function that panics must not take the other seeds with it.
+    let (mut breaches, orders) = catch_unwind(run).unwrap_or_default();
+    breaches.extend(panics::taken());
+    let (timeline, disturbances) = (weather.timeline.lines(), weather.plan.happened());
+    Outcome { breaches, timeline, disturbances, orders, calls: weather.calls() }
 }
 
-async fn simulate(seed: u64, plan: Plan) -> Outcome {
-    let clock = MovableClock::following_tokio(Timestamp::from_seconds(BEGINS).expect("a time"));
+/// Plays the run; answers what was wrong and how many orders there were.
+async fn simulate(seed: u64, clock: MovableClock, weather: Weather) -> (Vec<String>, usize) {
     let apart = Arc::new(ApartClock::new(clock.clone()));
     let mut settings = Settings::from_lookup(&environment).expect("valid settings");
     settings.seed = seed;
     let parts =
         Parts { functions_clock: Some(apart.clone()), ..Parts::new(clock.clone(), Arc::new(SeededIds::new(seed))) };
     let system = Arc::new(System::start(&settings, parts).await.expect("the local system starts"));
-    let timeline = Timeline::new(clock);
-    let watch = Watch::on(&system.cloud, &timeline);
+    let watch = Watch::on(&system.cloud, &weather.timeline);
     let shop = Shop::open(Arc::clone(&system)).await;
     system.cloud.keep_replica().expect("a replica");
-    let weather = Weather::new(plan, timeline);
     let scene = Scene::new(seed, shop, weather.clone(), apart, watch.clone());
     if scene.character == Character::Honest {
         let sim = system.sim.clone();
@@ -105,10 +114,8 @@ async fn simulate(seed: u64, plan: Plan) -> Outcome {
     let _ = tokio::time::timeout(STORM, everybody).await;
     calm(&scene, &watch).await;
     let mut breaches = watch.breaches();
-    breaches.extend(panics::taken());
     breaches.extend(verdict::of(&scene.shop).await);
-    let (timeline, disturbances) = (weather.timeline.lines(), weather.plan.happened());
-    Outcome { breaches, timeline, disturbances, orders: watch.orders().len(), calls: weather.calls() }
+    (breaches, watch.orders().len())
 }
 
 /// Faults stop, the channel tells the truth, and time passes.

@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# The checks are checked: builds the simulation without one guard after the other, and demands that its absence is found, by a seed or,
+# where no seed finds it, by the interleavings. `tests/simulation/guards.sh [GUARD …]`; shared/core/src/guard.rs says what each is.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+SEEDS=10000
+names="$(sed -n 's/^    "\(.*\)",$/\1/p' shared/core/build.rs)"
+found="$(mktemp)"
+trap 'rm -f "$found"' EXIT
+missed=0
+
+for guard in ${*:-$names}; do
+    WITHOUT_GUARD="$guard" cargo build --quiet --locked --profile sim -p simulation
+    simulation="${CARGO_TARGET_DIR:-target}/sim/simulation"
+    if ! "$simulation" --seeds "$SEEDS" --first >"$found" 2>&1; then
+        by="$(sed -n 's/^seed \([0-9]*\).*/seed \1/p' "$found" | head -1)"
+    elif ! "$simulation" interleavings --first >"$found" 2>&1; then
+        by="an interleaving"
+    else
+        printf '%-20s NOT FOUND\n' "$guard"
+        missed=1
+        continue
+    fi
+    printf '%-20s %-12s %s\n' "$guard" "$by" "$(grep -m1 '^  ' "$found" | cut -c3-220)"
+done
+exit "$missed"
