@@ -15,13 +15,13 @@ for guard in ${*:-$names}; do
     simulation="${CARGO_TARGET_DIR:-target}/sim/simulation"
     if ! "$simulation" --seeds "$SEEDS" --first >"$found" 2>&1; then
         by="$(sed -n 's/^seed \([0-9]*\).*/seed \1/p' "$found" | head -1)"
-    elif ! "$simulation" interleavings --first >"$found" 2>&1; then
-        by="an interleaving"
+    elif ! "$simulation" interleavings >"$found" 2>&1; then
+        by="$(sed -n 's/^VIOLATION in \(.*\)/\1/p' "$found" | head -1)"
     else
         printf '%-20s NOT FOUND\n' "$guard"
         missed=1
         continue
     fi
-    printf '%-20s %-12s %s\n' "$guard" "$by" "$(grep -m1 '^  ' "$found" | cut -c3-220)"
+    printf '%-20s %-16s %s\n' "$guard" "$by" "$(grep -m1 -E '^  ([^ 0-9]|WRONG)' "$found" | cut -c3-220)"
 done
 exit "$missed"

@@ -1,6 +1,7 @@
 //! The proof that nothing is lost when everything goes wrong, on the real handlers, the real SDK and the embedded cloud, in simulated
 //! time: [`storm`] lets one seed decide what happens and when, over a whole shop; [`watch`] checks the invariants after every write;
-//! [`drills`] measures how the shop comes out of large outages.
+//! [`interleavings`] tries every order of the calls of small casts, with deaths at every point; [`drills`] measures how the shop comes out
+//! of large outages.
 
 pub mod campaign;
 pub mod drills;

@@ -5,9 +5,9 @@ use std::process::ExitCode;
 
 use simulation::REPLAY;
 use simulation::campaign::{self, ENOUGH};
-use simulation::drills;
 use simulation::storm::{self, shrink};
 use simulation::timeline::Line;
+use simulation::{drills, interleavings};
 
 /// Half of a run is small allocations.
 #[global_allocator]
@@ -15,21 +15,25 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 const USAGE: &str = "usage: simulation --seeds COUNT [--from SEED] [--first]
        simulation --seed SEED [--calls] [--shrink]
+       simulation interleavings [CAST [--schedule 0,2,1]]
        simulation drills [--orders COUNT]
        simulation capacity [--orders COUNT]";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let number = |name: &str| {
-        let at = arguments.iter().position(|argument| argument == name)?;
-        arguments.get(at + 1)?.parse::<u64>().ok()
-    };
+    let text =
+        |name: &str| arguments.get(arguments.iter().position(|argument| argument == name)? + 1).map(String::as_str);
+    let number = |name: &str| text(name)?.parse::<u64>().ok();
     let has = |name: &str| arguments.iter().any(|argument| argument == name);
     if let Some(seed) = number("--seed") {
         return if has("--shrink") { shrunk(seed, has("--calls")) } else { replay(seed, has("--calls")) };
     }
     let orders = |default: usize| number("--orders").and_then(|count| count.try_into().ok()).unwrap_or(default);
     match arguments.first().map(String::as_str) {
+        Some("interleavings") => {
+            let cast = arguments.get(1).filter(|argument| !argument.starts_with("--"));
+            return interleavings::main(cast.map(String::as_str), text("--schedule"));
+        }
         Some("drills") => return drills::main(orders(300)),
         Some("capacity") => return drills::capacity::main(orders(100_000)),
         Some(_) | None => {}

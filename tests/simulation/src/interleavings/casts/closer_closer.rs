@@ -10,7 +10,7 @@ use crate::interleavings::gate::Gate;
 use crate::interleavings::stage::{Errand, LEASE, Scene, WINDOW};
 
 pub(super) const CAST: Cast =
-    Cast { name: "closer+closer", crashes: 1, lost_answers: 1, ends: &["CLOSED"], open: |gate| Box::pin(open(gate)) };
+    Cast { name: "closer+closer", crashes: 1, lost_answers: 0, ends: &["CLOSED"], open: |gate| Box::pin(open(gate)) };
 
 async fn open(gate: Gate) -> Play {
     let mut scene = Scene::open(gate, 1).await;
