@@ -4,11 +4,11 @@ mod request;
 
 use std::sync::Arc;
 
-use expiry_adjudication::{Context, Ran, attempt_ref};
+use expiry_adjudication::{Context, Ran, RunError, attempt_ref};
 use expiry_channels::{ChannelClient, Credential, PlaceRequest};
 use expiry_core::attempt::Attempt;
 use expiry_core::decide::place_answered::{PlaceAnswered, PlacedOutcome};
-use expiry_core::decide::start_payment::{StartOutcome, StartPayment as Start, StartRefusal};
+use expiry_core::decide::start_payment::{StartOutcome, StartPayment as Start, StartRefusal, not_payable};
 use expiry_core::fact::{Cause, PlaceOutcome, Placed};
 use expiry_core::guard;
 use expiry_core::ids::{AttemptNo, OrderId};
@@ -99,7 +99,7 @@ impl StartPayment {
         let answered = PlaceAnswered { attempt: no, outcome };
         let ran = self.context.run_on(ran.order, &answered).await.map_err(|error| error.problem(&id))?;
         let order = &ran.order.order;
-        match (ran.outcome, order.attempt(no), credential) {
+        match (self.looked_at_again(ran.outcome, order)?, order.attempt(no), credential) {
             (PlacedOutcome::HandOut, Some(attempt), Some(credential)) => Ok(PaymentDocument {
                 attempt_no: no.get(),
                 out_trade_no: order.out_trade_no(no).to_string(),
@@ -125,6 +125,15 @@ impl StartPayment {
         }
     }
 
+    /// The write took its time: a credential leaves only while the clock, after the database's answer, still says that it may (I10).
+    fn looked_at_again(&self, outcome: PlacedOutcome, order: &Order) -> Result<PlacedOutcome, Problem> {
+        if outcome != PlacedOutcome::HandOut || !guard::SECOND_WRITE {
+            return Ok(outcome);
+        }
+        let now = self.context.trusted_now().map_err(|error| RunError::from(error).problem(&order.id))?;
+        Ok(not_payable(order, now).map_or(outcome, PlacedOutcome::Withhold))
+    }
+
     /// The create call; not sent once its last moment has passed, because nobody would wait for it any more.
     async fn call(
         &self,
@@ -133,7 +142,10 @@ impl StartPayment {
         no: AttemptNo,
         attempt: &Attempt,
     ) -> PlaceOutcome<Credential> {
-        let left = attempt.place_before.map(|last| last.since(self.context.clock.now())).unwrap_or_default();
+        let Ok(now) = self.context.trusted_now() else {
+            return PlaceOutcome::InDoubt(Cause::new("the clock is not to be trusted"));
+        };
+        let left = attempt.place_before.map(|last| last.since(now)).unwrap_or_default();
         let left = if guard::PLACE_BEFORE { left } else { self.context.channel_call };
         if left.is_zero() {
             return PlaceOutcome::InDoubt(Cause::new("there was no time left to call the channel"));

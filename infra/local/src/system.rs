@@ -218,9 +218,13 @@ impl System {
         let failing = cloud.clone();
         let fails: queues::FailsDelivery = Arc::new(move |queue| failing.take_failure(queue.name()));
         let sqs = aws_sdk_sqs::Client::new(&sdk);
+        let queues = cloud.clone();
+        let is_receivable: queues::IsReceivable = Arc::new(move |queue| queues.is_receivable(queue.name()));
         for queue in Queue::ALL {
             for _ in 0..self.pollers {
-                drivers.spawn(queues::poll(sqs.clone(), Arc::clone(functions), queue, Arc::clone(&fails)));
+                let (fails, is_receivable) = (Arc::clone(&fails), Arc::clone(&is_receivable));
+                let (sqs, functions, changes) = (sqs.clone(), Arc::clone(functions), cloud.changes());
+                drivers.spawn(queues::poll(sqs, functions, queue, fails, changes, is_receivable));
             }
         }
         let (invoked, functions, scanning) = (cloud.clone(), Arc::clone(functions), Arc::clone(&self.scanning));

@@ -211,6 +211,13 @@ impl Cloud {
         self.shared.lock().queues.counts()
     }
 
+    /// Whether a message of `queue` can be received now: a poller that asks first need not call in vain.
+    #[must_use]
+    pub fn is_receivable(&self, queue: &str) -> bool {
+        let state = self.shared.lock();
+        state.queues.is_receivable(&state.chance, queue)
+    }
+
     /// Every schedule, by group and name.
     #[must_use]
     pub fn schedules(&self) -> Vec<ScheduleView> {

@@ -11,6 +11,7 @@ use expiry_runtime::batch::BatchFailed;
 use expiry_runtime::logs::chain;
 use serde_json::{Map, Value, json};
 
+use crate::cloud::Changes;
 use crate::functions::Functions;
 use crate::settings::{REGION, queue_arn, queue_url};
 
@@ -24,9 +25,22 @@ const REST: Duration = Duration::from_millis(200);
 /// Whether the next delivery of a queue is to fail: a fault that only the driver can inject.
 pub type FailsDelivery = Arc<dyn Fn(Queue) -> bool + Send + Sync>;
 
-/// Polls `queue` for ever.
-pub async fn poll(sqs: Client, functions: Arc<Functions>, queue: Queue, fails: FailsDelivery) {
+/// Whether a message of a queue can be received.
+pub type IsReceivable = Arc<dyn Fn(Queue) -> bool + Send + Sync>;
+
+/// Polls `queue` for ever, waiting on `changes` while nothing `is_receivable`.
+pub async fn poll(
+    sqs: Client,
+    functions: Arc<Functions>,
+    queue: Queue,
+    fails: FailsDelivery,
+    mut changes: Changes,
+    is_receivable: IsReceivable,
+) {
     loop {
+        while !is_receivable(queue) {
+            changes.next().await;
+        }
         let received = sqs
             .receive_message()
             .queue_url(queue_url(queue))

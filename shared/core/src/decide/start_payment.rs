@@ -92,7 +92,8 @@ impl Command for StartPayment {
 }
 
 /// I10: why the order is not payable now, if it is not.
-pub(crate) fn not_payable(order: &Order, now: Timestamp) -> Option<StartRefusal> {
+#[must_use]
+pub fn not_payable(order: &Order, now: Timestamp) -> Option<StartRefusal> {
     match order.status {
         OrderStatus::Closing => Some(StartRefusal::Closing),
         OrderStatus::Closed => Some(StartRefusal::Closed),

@@ -1,5 +1,7 @@
 //! b39: one schedule per open order, and none of an order that is over; what stands in when none can be created.
 
+use std::time::Duration;
+
 use acceptance::{Shop, ShopBuilder, at, millis_between, shop};
 use serde_json::json;
 
@@ -89,6 +91,21 @@ async fn b39_once_schedules_can_be_created_again_the_next_hop_arms_one() {
     shop.advance(3).await;
     assert!((500..=3_000).contains(&lateness(&shop, &id).await));
     assert_eq!((shop.metric("ScheduleNotCreated"), shop.metric("FoundByScan")), (1, 0));
+}
+
+#[tokio::test]
+async fn b39_a_reminder_that_neither_scheduler_nor_queue_takes_is_offered_again_until_one_does() {
+    let shop = without_scans().open().await;
+    shop.faults(json!({"send_errors": ["scheduler", "close"]})).await;
+    let id = shop.ordered().await;
+    tokio::time::sleep(Duration::from_millis(400)).await;
+    assert_eq!((armed(&shop).await, shop.queued("close")), (vec![], (0, 0, 0)));
+    assert!(shop.metric("ScheduleNotCreated") > 1, "it is tried again and again");
+    shop.faults(json!({})).await;
+    shop.rest().await;
+    assert_eq!(armed(&shop).await, std::slice::from_ref(&id));
+    shop.pass_deadline().await;
+    assert_eq!((shop.status(&id).await.as_str(), shop.metric("FoundByScan")), ("CLOSED", 0));
 }
 
 #[tokio::test]

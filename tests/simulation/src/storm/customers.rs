@@ -11,14 +11,16 @@ use super::plan::Kind;
 use super::scene::Scene;
 use crate::shop::{GOODS, USERS};
 
-/// Customers of one run.
-const CUSTOMERS: u64 = 5;
+/// Customers of the smallest run, and how many sizes of runs there are.
+const CUSTOMERS: u64 = 2;
+const SIZES: u64 = 3;
 /// How often a customer tries again whose order may or may not have been taken.
 const TRIES: usize = 4;
 
 /// Every customer of the run.
 pub(super) async fn all(scene: &Scene) {
-    let customers = (0..CUSTOMERS).filter(|n| scene.happens(Kind::Customer, *n)).map(|n| {
+    // Small shops show single faults, large ones what happens between orders.
+    let customers = (0..CUSTOMERS + scene.seed / 2 % SIZES).filter(|n| scene.happens(Kind::Customer, *n)).map(|n| {
         let customer = Customer { scene: scene.clone(), rng: scene.rng(&format!("customer {n}")), n };
         customer.lives()
     });

@@ -47,7 +47,7 @@ use crate::watch::Watch;
 /// Where simulated time begins.
 const BEGINS: i64 = 1_800_000_000;
 /// How long the storm lasts.
-const STORM: Duration = Duration::from_secs(360);
+const STORM: Duration = Duration::from_secs(300);
 /// How often time leaps an hour in the calm at most, each leap with a scan: the longest rhythm and rule NF fit in.
 const CALM_HOURS: usize = 8;
 

@@ -31,7 +31,7 @@ impl View {
 }
 
 /// One write of one item: its key, and the item before and after.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Change {
     pub(super) key: Value,
     pub(super) old: Option<Value>,

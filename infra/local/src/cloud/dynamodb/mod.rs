@@ -44,6 +44,8 @@ pub(crate) struct DynamoDb {
     streams: Mutex<Streams>,
     /// They see every write; without any nothing is read for them.
     observers: Mutex<Vec<WriteObserver>>,
+    /// Every item that was written while somebody watched, as it is.
+    seen: Mutex<BTreeMap<(String, String), Option<Value>>>,
     /// What eventually consistent reads are answered from while they are stale.
     replica: Mutex<Option<Replica>>,
     /// Held from the reading before a write to the reading after it.
@@ -116,7 +118,7 @@ impl DynamoDb {
             return self.run_under_token(operation, body);
         }
         let _turn = locked(&self.turn);
-        let before: Vec<Option<Value>> = written.iter().map(|(item, key)| self.item(item.table, key)).collect();
+        let before: Vec<Option<Value>> = written.iter().map(|(item, key)| self.last_seen(item.table, key)).collect();
         let outcome = self.run_under_token(operation, body);
         if outcome.is_ok() {
             let changes = written.into_iter().zip(before).map(|((item, key), old)| {
@@ -126,12 +128,20 @@ impl DynamoDb {
             let changes: Vec<(&str, Change)> = changes.collect();
             if is_watched {
                 self.show(&changes);
+                let mut seen = locked(&self.seen);
+                seen.extend(changes.iter().map(|(table, change)| (seen_key(table, &change.key), change.new.clone())));
             }
             for (table, change) in changes.into_iter().filter(|_| !lose_records) {
                 locked(&self.streams).record(table, change, &self.names.region, self.clock.now());
             }
         }
         outcome
+    }
+
+    /// The item as it was last seen by who watches: every write since was seen, so it is still so.
+    fn last_seen(&self, table: &str, key: &Value) -> Option<Value> {
+        let seen = locked(&self.seen).get(&seen_key(table, key)).cloned();
+        seen.unwrap_or_else(|| self.item(table, key))
     }
 
     /// Shows what one call changed to the replica and to the observers.
@@ -195,6 +205,11 @@ impl DynamoDb {
             false => text,
         }
     }
+}
+
+/// What an item is remembered under.
+fn seen_key(table: &str, key: &Value) -> (String, String) {
+    (table.to_owned(), key.to_string())
 }
 
 /// Whether a read asks for a strongly consistent answer; a batch does when any of its tables does.

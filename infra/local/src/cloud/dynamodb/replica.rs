@@ -20,8 +20,8 @@ pub(super) struct Replica {
 /// One write on its way to the replica.
 struct Unseen {
     at: Timestamp,
-    operation: &'static str,
-    body: String,
+    table: String,
+    change: Change,
 }
 
 impl Replica {
@@ -45,11 +45,7 @@ impl Replica {
 
     /// A write of the primary that the replica will see later.
     pub(super) fn wrote(&mut self, at: Timestamp, table: &str, change: &Change) {
-        let (operation, body) = match &change.new {
-            Some(item) => ("PutItem", json!({"TableName": table, "Item": item})),
-            None => ("DeleteItem", json!({"TableName": table, "Key": change.key})),
-        };
-        self.unseen.push_back(Unseen { at, operation, body: body.to_string() });
+        self.unseen.push_back(Unseen { at, table: table.to_owned(), change: change.clone() });
     }
 
     /// Carries out a read on what had been written by `seen_until`, or later if a former read has seen more.
@@ -60,7 +56,12 @@ impl Replica {
         seen_until: Timestamp,
     ) -> Result<String, DynoxideError> {
         while let Some(write) = self.unseen.pop_front_if(|write| write.at <= seen_until) {
-            dispatch::execute(&self.database, write.operation, &write.body)?;
+            let table = write.table;
+            let (operation, body) = match write.change.new {
+                Some(item) => ("PutItem", json!({"TableName": table, "Item": item})),
+                None => ("DeleteItem", json!({"TableName": table, "Key": write.change.key})),
+            };
+            dispatch::execute(&self.database, operation, &body.to_string())?;
         }
         dispatch::execute(&self.database, operation, &body.to_string())
     }

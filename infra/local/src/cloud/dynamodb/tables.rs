@@ -78,6 +78,7 @@ impl DynamoDb {
             tokens: Mutex::default(),
             streams,
             observers: Mutex::default(),
+            seen: Mutex::default(),
             replica: Mutex::default(),
             turn: Mutex::default(),
         };

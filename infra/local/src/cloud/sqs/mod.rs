@@ -90,6 +90,11 @@ impl Queues {
         self.by_name.iter().all(|(name, queue)| dead_letters.contains(name.as_str()) || rests(name, queue))
     }
 
+    /// Whether a message of `queue` can be received.
+    pub(crate) fn is_receivable(&self, chance: &Chance, queue: &str) -> bool {
+        !chance.faults.holds(queue) && self.by_name.get(queue).is_some_and(Queue::has_visible)
+    }
+
     /// When the next message becomes deliverable.
     pub(crate) fn next_due(&self) -> Option<Timestamp> {
         self.by_name.values().filter_map(Queue::next_due).min()
