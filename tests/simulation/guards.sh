@@ -22,6 +22,6 @@ for guard in ${*:-$names}; do
         missed=1
         continue
     fi
-    printf '%-20s %-16s %s\n' "$guard" "$by" "$(grep -m1 -E '^  ([^ 0-9]|WRONG)' "$found" | cut -c3-220)"
+    printf '%-20s %-16s %s\n' "$guard" "$by" "$(grep -m1 '^  [^ ]' "$found" | cut -c3-220)"
 done
 exit "$missed"

@@ -84,8 +84,9 @@ pub fn run(seed: u64, spared: &BTreeSet<Disturbance>) -> Outcome {
     let weather = Weather::new(Plan::sparing(spared.clone()), Timeline::new(clock.clone()));
     let run = AssertUnwindSafe(|| runtime.block_on(simulate(seed, clock, weather.clone())));
     // A function that panics must not take the other seeds with it.
-    let (mut breaches, orders) = catch_unwind(run).unwrap_or_default();
-    breaches.extend(panics::taken());
+    let (found, orders) = catch_unwind(run).unwrap_or_default();
+    let mut breaches = panics::taken();
+    breaches.extend(found);
     let (timeline, disturbances) = (weather.timeline.lines(), weather.plan.happened());
     Outcome { breaches, timeline, disturbances, orders, calls: weather.calls() }
 }

@@ -1,5 +1,7 @@
 //! What is wrong with one write of one order.
 
+use std::time::Duration;
+
 use expiry_core::attempt::Attempt;
 use expiry_core::closing::{CloseReason, Turn};
 use expiry_core::invariants;
@@ -7,6 +9,9 @@ use expiry_core::order::{Order, OrderStatus};
 use expiry_core::time::Timestamp;
 
 use super::CLOCK_TOLERANCE;
+
+/// How long a write that was decided in time may be on its way: longer than any call of a storm stalls.
+const ON_ITS_WAY: Duration = Duration::from_secs(60);
 
 /// What the write from `before` to `after` breaks, at the true time `now`.
 pub(super) fn breaches(before: Option<&Order>, after: &Order, now: Timestamp) -> Vec<String> {
@@ -39,7 +44,7 @@ fn step_breaches(before: &Order, after: &Order, now: Timestamp) -> Vec<String> {
         }
     }
     let is_extended = before.expire_at != after.expire_at;
-    if is_extended && before.expire_at.is_none_or(|was| was.plus(CLOCK_TOLERANCE) < now) {
+    if is_extended && before.expire_at.is_none_or(|was| was.plus(ON_ITS_WAY) < now) {
         found.push(format!("I7: a deadline that has passed was moved: {:?}", before.expire_at));
     }
     found.extend(lease_breaches(before, after, now));
