@@ -9,6 +9,7 @@ names="$(sed -n 's/^    "\(.*\)",$/\1/p' shared/core/build.rs)"
 found="$(mktemp)"
 trap 'rm -f "$found"' EXIT
 missed=0
+[ -n "$names" ] || { echo "no guards are listed in shared/core/build.rs"; exit 1; }
 
 for guard in ${*:-$names}; do
     WITHOUT_GUARD="$guard" cargo build --quiet --locked --profile sim -p simulation

@@ -114,8 +114,8 @@ impl OutboxFanout {
         }
     }
 
-    /// A schedule that cannot be created is replaced by a delayed message, and never holds up other effects (DESIGN §5). Where not even
-    /// that is taken the record is offered again: a reminder waits for the queue, the order does not wait for the scan.
+    /// A schedule that cannot be created is replaced by a delayed message, and never holds up its order's other effects (DESIGN §5).
+    /// Where not even that is taken the record is offered again: a reminder waits for the queue, the order does not wait for the scan.
     async fn arm(&self, order: &Order, at: Timestamp, wake: &Message, now: Timestamp) -> Result<(), SendError> {
         let input = serde_json::to_string(wake).unwrap_or_default();
         let Err(error) = self.schedules.arm(&order.id, at, &input).await else {

@@ -305,6 +305,28 @@ async fn i10_a_credential_that_arrives_after_the_deadline_is_withheld_and_closed
 }
 
 #[tokio::test]
+async fn i10_a_credential_whose_write_takes_until_the_deadline_is_withheld_and_closed() {
+    let shop = open_shop().await;
+    let id = shop.ordered().await;
+    shop.faults(json!({"drop_wakes": true})).await;
+    shop.advance(WINDOW - 2).await;
+    let (clock, mut writes) = (shop.system.clock.clone(), 0);
+    shop.system.cloud.on_call(move |call| {
+        writes += u32::from(call.operation == "UpdateItem");
+        // The first write begins the attempt, the second one lets the credential out.
+        if call.operation == "UpdateItem" && writes == 2 {
+            clock.advance(Duration::from_secs(5));
+        }
+        None
+    });
+    let _ = shop.pay(&id).await.expect_problem(409, "order_expired");
+    assert_eq!(shop.at_channel(&format!("{id}-1")).await["state"], "CLOSED");
+    shop.advance(200).await;
+    let _ = shop.scan().await;
+    assert_statuses(&shop, &id, "CLOSED", &["CLOSED"]).await;
+}
+
+#[tokio::test]
 async fn i10_a_payment_that_another_overtakes_hands_out_no_credential() {
     let shop = open_shop().await;
     let id = shop.ordered().await;

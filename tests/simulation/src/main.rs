@@ -43,8 +43,13 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     };
     let result = campaign::run(number("--from").unwrap_or(0), count, if has("--first") { 1 } else { ENOUGH });
+    let code = match result.failed.keys().next() {
+        Some(first) if !has("--first") => replay(*first, has("--calls")),
+        Some(_) => ExitCode::FAILURE,
+        None => ExitCode::SUCCESS,
+    };
     println!("{result}");
-    if result.failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    code
 }
 
 /// Runs one seed and tells its story.

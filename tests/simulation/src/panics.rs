@@ -1,27 +1,33 @@
 //! Panics of functions: none may ever happen, and a driver that ran the function would only end in silence.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::panic;
 use std::sync::Once;
 
 thread_local! {
+    static IS_WATCHED: Cell<bool> = const { Cell::new(false) };
     static PANICS: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
 }
 
 static HOOK: Once = Once::new();
 
-/// Forgets the panics of this thread so far, and notes those to come.
+/// Notes the panics of this thread from now on, instead of printing them; those of other threads stay as they are.
 pub(crate) fn watch() {
     HOOK.call_once(|| {
-        panic::set_hook(Box::new(|panic| {
+        let former = panic::take_hook();
+        panic::set_hook(Box::new(move |panic| {
+            if !IS_WATCHED.get() {
+                return former(panic);
+            }
             let what = panic.to_string();
             PANICS.with(|panics| panics.borrow_mut().push(what.replace('\n', " ")));
         }));
     });
-    let _ = taken();
+    IS_WATCHED.set(true);
 }
 
-/// What panicked in this thread since; each is told once.
+/// What panicked in this thread since; it is not watched any more.
 pub(crate) fn taken() -> Vec<String> {
+    IS_WATCHED.set(false);
     PANICS.with(RefCell::take)
 }

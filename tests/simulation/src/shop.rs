@@ -19,6 +19,9 @@ use serde_json::{Value, json};
 pub(crate) const GOODS: [(&str, u64); 2] = [("SHIRT", 4), ("HAT", 3)];
 /// The users, each with a coupon `C-<user>` and points.
 pub(crate) const USERS: [&str; 3] = ["ann", "bob", "cem"];
+/// The user whose coupon ends in the storm, and when.
+pub(crate) const ENDING: &str = "cem";
+const ENDS: &str = "2027-01-15T08:02:00Z";
 /// The points of each user.
 pub(crate) const POINTS: u64 = 50;
 /// The slots of the one flash sale.
@@ -41,7 +44,10 @@ impl Shop {
             shop.admin("PUT", &format!("/stock/{sku}/default/default"), json!({"on_hand": on_hand})).await;
         }
         for user in USERS {
-            let coupon = json!({"user_id": user, "valid_until": "2040-01-01T00:00:00Z", "refundable": true, "campaign_active": true});
+            // One of them ends while orders hold it.
+            let valid_until = if user == ENDING { ENDS } else { "2040-01-01T00:00:00Z" };
+            let coupon =
+                json!({"user_id": user, "valid_until": valid_until, "refundable": true, "campaign_active": true});
             shop.admin("PUT", &format!("/coupons/C-{user}"), coupon).await;
             shop.admin("PUT", &format!("/points/{user}"), json!({"balance": POINTS})).await;
         }

@@ -33,9 +33,9 @@ impl Chance {
         }
     }
 
-    /// When the one-time schedule `name` due at `due` fires.
+    /// When the one-time schedule `name` due at `due` fires: a hostile fate may fire it early.
     pub(crate) fn schedule_fires(&mut self, name: &str, due: Timestamp) -> Timestamp {
-        self.fate.schedule_fires(name, due, FIRING_WINDOW).max(due)
+        self.fate.schedule_fires(name, due, FIRING_WINDOW)
     }
 
     /// When a message due at `due` becomes deliverable.
@@ -43,9 +43,9 @@ impl Chance {
         self.fate.message_due(queue, due).max(due)
     }
 
-    /// How many copies of a message are delivered.
+    /// How many copies of a message are delivered; none when it is lost.
     pub(crate) fn copies_of(&mut self, queue: &str, body: &str) -> u32 {
-        let least = if self.faults.duplicate_deliveries { 2 } else { 1 };
+        let least = if self.faults.duplicate_deliveries { 2 } else { 0 };
         self.fate.copies_of(queue, body).max(least)
     }
 

@@ -141,7 +141,7 @@ impl Failure {
 /// The source of chance. The default, [`SeededFate`], is kind: nothing is lost, delayed or doubled. A hostile scheduler overrides
 /// what it wants to decide.
 pub trait Fate: fmt::Debug + Send {
-    /// When the one-time schedule `name` due at `due` really fires: at or after `due`, within `window`.
+    /// When the one-time schedule `name` due at `due` really fires: in the cloud at or after `due`, within `window`.
     fn schedule_fires(&mut self, name: &str, due: Timestamp, window: Duration) -> Timestamp;
 
     /// When a message that should become deliverable at `due` really does: at or after `due`.
@@ -150,7 +150,7 @@ pub trait Fate: fmt::Debug + Send {
         due
     }
 
-    /// How many copies of a sent message are delivered, at least 1.
+    /// How many copies of a sent message are delivered: SQS delivers one at least, and a hostile fate loses it.
     fn copies_of(&mut self, queue: &str, body: &str) -> u32 {
         let _ = (queue, body);
         1

@@ -46,7 +46,7 @@ async fn play(orders: usize) -> ExitCode {
     println!("everything closed and released after the first deadline: {drained_in}");
     println!("most messages waiting: {}, found by the scan: {}", floor.backlog(), floor.found_by_scan());
     println!("dead letters: {}, real time: {} s", floor.dead_letters(), began.elapsed().as_secs());
-    let breaches = floor.breaches();
+    let breaches = floor.breaches(orders, true);
     breaches.iter().for_each(|breach| println!("BREACH {breach}"));
     if breaches.is_empty() && drained.is_some() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use expiry_core::order::OrderStatus;
+use expiry_core::order::{Order, OrderStatus};
 use expiry_core::time::Timestamp;
 use fastrand::Rng;
 use futures_util::future::join_all;
@@ -15,6 +15,7 @@ use local::system::Parts;
 use local::{Settings, System};
 use serde_json::json;
 
+use crate::panics;
 use crate::random::{SeededIds, rng};
 use crate::shop::Shop;
 use crate::timeline::Timeline;
@@ -24,6 +25,8 @@ use crate::watch::Watch;
 const BEGINS: i64 = 1_800_000_000;
 /// Over which time the orders are created, and so expire.
 const SPREAD: Duration = Duration::from_secs(60);
+/// Orders that are created after everything, to see whether the shop is well again.
+const AFTERWARDS: usize = 5;
 /// Orders that are created at the same time.
 const AT_ONCE: usize = 50;
 /// How long a call of AWS takes, in milliseconds.
@@ -52,6 +55,7 @@ impl Floor {
     /// A shop whose functions work on so many batches of each queue at once.
     pub(super) async fn with_pollers(orders: usize, pollers: usize) -> Floor {
         fastrand::seed(0);
+        panics::watch();
         let clock = MovableClock::following_tokio(Timestamp::from_seconds(BEGINS).expect("a time"));
         let mut settings = Settings::from_lookup(&|_| None).expect("valid settings");
         settings.pollers = pollers;
@@ -62,7 +66,7 @@ impl Floor {
         let watch = Watch::on(&system.cloud, &Timeline::new(clock));
         system.cloud.set_fate(Latency { schedules: SeededFate::new(0), rng: rng(0, "latency") });
         let shop = Shop { system };
-        shop.admin("PUT", SKU, json!({"on_hand": orders})).await;
+        shop.admin("PUT", SKU, json!({"on_hand": orders + AFTERWARDS})).await;
         Floor { shop, watch, backlog: Arc::default() }
     }
 
@@ -151,9 +155,37 @@ impl Floor {
         Lateness::of(late.filter_map(|order| Some(order.closed_at?.since(order.expire_at?))).collect())
     }
 
-    /// What was wrong on the way, and at the end.
-    pub(super) fn breaches(&self) -> Vec<String> {
+    /// How many orders there are.
+    pub(super) fn created(&self) -> usize {
+        self.watch.orders().len()
+    }
+
+    /// Whether the shop does its ordinary work again: a few more orders are closed at their time by wake-ups alone.
+    pub(super) async fn is_well_again(&self) -> Option<String> {
+        let (created, found_by_scan) = (self.created(), self.found_by_scan());
+        join_all((created..created + AFTERWARDS).map(|number| self.order(number, false))).await;
+        tokio::time::sleep(super::WINDOW + SPREAD).await;
+        let is_well = self.created() == created + AFTERWARDS
+            && self.watch.unfinished() == 0
+            && self.found_by_scan() == found_by_scan
+            && self.shop.system.is_quiet();
+        (!is_well).then(|| "orders created afterwards were not closed at their time".to_owned())
+    }
+
+    /// What was wrong on the way, and at the end, of a shop in which `asked` orders were asked for.
+    pub(super) fn breaches(&self, asked: usize, with_payment: bool) -> Vec<String> {
         let mut found = self.watch.breaches();
+        found.extend(panics::taken());
+        let orders = self.watch.orders();
+        if orders.len() != asked {
+            found.push(format!("{} orders were created of {asked}", orders.len()));
+        }
+        let as_meant =
+            |order: &&Order| order.status == OrderStatus::Closed && order.attempts.is_empty() != with_payment;
+        let others = orders.len() - orders.iter().filter(as_meant).count();
+        if others > 0 {
+            found.push(format!("{others} orders are not CLOSED, or not after what they were meant to go through"));
+        }
         let breaches = self.shop.system.figures.sum("InvariantBreach");
         if breaches > 0 {
             found.push(format!("{breaches} stream images broke an invariant"));

@@ -162,7 +162,7 @@ impl Drill {
                 floor.waits_for_rest(PATIENCE).await
             })
             .await;
-        let mut breaches = floor.breaches();
+        let mut breaches = floor.breaches(orders, self.with_payment);
         let (found_by_scan, dead_letters) = (floor.found_by_scan(), floor.dead_letters());
         match recovered_in {
             None => {
@@ -176,9 +176,11 @@ impl Drill {
         if found_by_scan > 0 && !self.may_need_scan {
             breaches.push(format!("{found_by_scan} orders waited for the scan"));
         }
+        let (orders, lateness) = (floor.created(), floor.lateness());
+        breaches.extend(floor.is_well_again().await);
         Report {
             orders,
-            lateness: floor.lateness(),
+            lateness,
             recovered_in: recovered_in.unwrap_or(PATIENCE),
             backlog: floor.backlog(),
             found_by_scan,

@@ -205,7 +205,14 @@ impl Scene {
     }
 
     async fn notify(&self, number: &str, what: Value) -> u64 {
-        let (_, answer) = self.shop.call("POST", &format!("/_sim/payments/{number}/notify"), &[], what.clone()).await;
+        let path = format!("/_sim/payments/{number}/notify");
+        let patience = Duration::from_millis(match fastrand::u64(0..100) {
+            0..8 if !self.weather.is_calm() => fastrand::u64(0..30),
+            _ => 60_000,
+        });
+        let call = self.shop.call("POST", &path, &[], what.clone());
+        // A channel that does not wait cuts the function off wherever it is.
+        let answer = tokio::time::timeout(patience, call).await.map_or(Value::Null, |(_, answer)| answer);
         let status = answer["status"].as_u64().unwrap_or(0);
         self.weather.timeline.note(&format!("callback of {number} {what} is answered {status}"));
         status

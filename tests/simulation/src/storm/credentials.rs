@@ -28,6 +28,27 @@ struct Known {
     /// By order: how often an attempt was begun or resumed, and how often somebody asked for that.
     begun: BTreeMap<String, u32>,
     asked: BTreeMap<String, u32>,
+    /// By order: the version that began or resumed one last.
+    last: BTreeMap<String, u64>,
+}
+
+impl Known {
+    /// Each request begins or resumes one attempt, also when the answer of its write was lost. Where somebody else has written since,
+    /// it may find its own attempt and resume it.
+    fn once_each(&mut self, order: &Order) -> Vec<String> {
+        let id = order.id.to_string();
+        let last = self.last.insert(id.clone(), order.version);
+        let begun = self.begun.get(&id).copied().unwrap_or(0);
+        let asked = self.asked.entry(id.clone()).or_default();
+        if begun <= *asked {
+            return Vec::new();
+        }
+        if last != Some(order.version - 1) {
+            *asked = begun;
+            return Vec::new();
+        }
+        vec![format!("{id}: payments were begun {begun} times, and asked for {asked} times")]
+    }
 }
 
 impl Credentials {
@@ -43,6 +64,7 @@ impl Credentials {
     pub(super) fn see(&self, before: Option<&Order>, after: &Order) -> Vec<String> {
         let now = self.clock.now();
         let mut known = self.known();
+        let mut begins = false;
         for (no, attempt) in after.numbered_attempts() {
             let number = after.out_trade_no(no).to_string();
             let was = before.and_then(|before| before.attempt(no));
@@ -52,7 +74,9 @@ impl Credentials {
                 && (was_placing != Some(last) || is_replaced)
             {
                 known.place_before.insert(number.clone(), last);
+                known.payable.remove(&number);
                 *known.begun.entry(after.id.to_string()).or_default() += 1;
+                begins = true;
             }
             // The second write takes the first one's mark away; so does a settlement, which hands out nothing.
             if was_placing.is_some() && attempt.place_before.is_none() {
@@ -63,11 +87,7 @@ impl Credentials {
                 known.payable.insert(number, payable);
             }
         }
-        let id = after.id.to_string();
-        let (begun, asked) = (known.begun.get(&id).copied(), known.asked.get(&id).copied());
-        let too_often = begun.unwrap_or(0) > asked.unwrap_or(0);
-        let breach = || format!("{id}: payments were begun {begun:?} times, and asked for {asked:?} times");
-        too_often.then(breach).into_iter().collect()
+        if begins { known.once_each(after) } else { Vec::new() }
     }
 
     /// Somebody asks for a payment of this order.
@@ -80,13 +100,13 @@ impl Credentials {
         let payable = self.known().payable.get(number).copied();
         let breach =
             || format!("I10: a credential of {number} left, and the second write found it payable: {payable:?}");
-        (payable == Some(false)).then(breach)
+        (payable != Some(true)).then(breach)
     }
 
     /// A create call is sent; answers what is wrong.
     pub(super) fn placed(&self, number: &str) -> Option<String> {
         let (now, last) = (self.clock.now(), self.known().place_before.get(number).copied());
         let breach = || format!("DESIGN §4.2: {number} is placed at {now}, and the last moment was {last:?}");
-        last.is_some_and(|last| now > last.plus(TOLERANCE)).then(breach)
+        last.is_none_or(|last| now > last.plus(TOLERANCE)).then(breach)
     }
 }

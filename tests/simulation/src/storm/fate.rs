@@ -116,8 +116,15 @@ impl Fate for Storm {
     fn schedule_fires(&mut self, _: &str, due: Timestamp, window: Duration) -> Timestamp {
         let window = u64::try_from(window.as_millis()).unwrap_or(u64::MAX).max(1);
         let moment = due.plus(Duration::from_millis(self.rng.u64(0..window)));
-        let is_late = self.rng.u8(0..100) < 5 && self.weather.next(Kind::LateSchedule, &mut self.schedules);
-        if is_late { moment.plus(Duration::from_secs(7_200)) } else { moment }
+        match self.rng.u8(0..100) {
+            0..5 if self.weather.next(Kind::LateSchedule, &mut self.schedules) => {
+                moment.plus(Duration::from_secs(7_200))
+            }
+            5..10 if self.weather.next(Kind::EarlySchedule, &mut self.schedules) => {
+                moment.minus(Duration::from_secs(120))
+            }
+            _ => moment,
+        }
     }
 
     fn message_due(&mut self, _: &str, due: Timestamp) -> Timestamp {
@@ -127,8 +134,11 @@ impl Fate for Storm {
     }
 
     fn copies_of(&mut self, _: &str, _: &str) -> u32 {
-        let is_doubled = self.rng.u8(0..100) < 10 && self.weather.next(Kind::Copy, &mut self.copies);
-        1 + u32::from(is_doubled)
+        match self.rng.u8(0..100) {
+            0..10 if self.weather.next(Kind::Copy, &mut self.copies) => 2,
+            10..13 if self.weather.next(Kind::LostMessage, &mut self.copies) => 0,
+            _ => 1,
+        }
     }
 
     fn call(&mut self, call: &Call<'_>) -> CallFate {

@@ -25,13 +25,17 @@ pub enum Kind {
     LateMessage,
     /// A message comes twice.
     Copy,
+    /// A message is lost.
+    LostMessage,
     /// A schedule fires very late.
     LateSchedule,
+    /// A schedule fires before its time.
+    EarlySchedule,
     /// The functions' clock is apart from the true one.
     Clock,
 }
 
-/// One disturbance: the how manieth of its kind.
+/// One disturbance of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Disturbance {
     /// Its kind.

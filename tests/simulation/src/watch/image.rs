@@ -50,6 +50,13 @@ pub(super) struct Counter {
     pub(super) sold: u64,
 }
 
+impl Counter {
+    /// All there is, with what is sold.
+    pub(super) fn on_hand(self) -> u64 {
+        self.available + self.reserved + self.sold
+    }
+}
+
 /// Why a written item makes no sense.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Unreadable {

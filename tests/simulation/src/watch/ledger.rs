@@ -52,8 +52,11 @@ impl Ledger {
             }
             Image::Counter { key, counter } => {
                 self.changed.insert(key.clone());
-                self.counters.insert(key, counter);
-                None
+                let was = self.counters.insert(key.clone(), counter)?;
+                // Only an operator's edit changes how much there is, and it touches nothing that orders hold.
+                let is_edit = (was.reserved, was.sold) == (counter.reserved, counter.sold);
+                let is_whole = was.on_hand() == counter.on_hand();
+                (!is_edit && !is_whole).then(|| format!("I5: {key} was {was:?} and became {counter:?}"))
             }
             Image::Coupon { key, status, holder } => {
                 self.changed.insert(key.clone());

@@ -42,10 +42,9 @@ impl Queues {
     ) -> Option<String> {
         let found = self.by_name.get_mut(queue)?;
         let due = at.plus(delay.unwrap_or(found.settings.delay));
-        let mut first = None;
-        for _ in 0..chance.copies_of(queue, body) {
-            let id = chance.uuid();
-            first.get_or_insert_with(|| id.clone());
+        let first = chance.uuid();
+        for copy in 0..chance.copies_of(queue, body) {
+            let id = if copy == 0 { first.clone() } else { chance.uuid() };
             self.puts += 1;
             found.put(
                 chance.message_due(queue, due),
@@ -61,7 +60,7 @@ impl Queues {
                 },
             );
         }
-        first
+        Some(first)
     }
 
     /// Makes deliverable what is due at `now`, loses the wake-ups among it that chance loses. Answers whether anything happened.
