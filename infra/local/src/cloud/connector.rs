@@ -119,10 +119,7 @@ impl Shared {
     /// Lets chance decide about the call and carries it out. An error is what the SDK sees as a broken connection.
     async fn answer(&self, request: &Request) -> Result<Answer, ConnectorError> {
         let fate = self.lock().chance.call(&request.call());
-        let fate = match fate {
-            CallFate::Held(held) => held.released().await,
-            decided => decided,
-        };
+        let fate = if let CallFate::Held(held) = fate { held.released().await } else { fate };
         match fate {
             // Who holds a call lets it go, not wait again.
             CallFate::Pass | CallFate::Held(_) => Ok(self.carry_out(request).await),

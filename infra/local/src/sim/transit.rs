@@ -21,7 +21,10 @@ pub enum Transit {
 }
 
 /// Decides about each call by its method, its path and its body.
-pub(super) struct TransitRule(Box<dyn FnMut(&str, &str, &[u8]) -> Transit + Send>);
+type Decide = dyn FnMut(&str, &str, &[u8]) -> Transit + Send;
+
+/// The rule in force.
+pub(super) struct TransitRule(Box<Decide>);
 
 impl fmt::Debug for TransitRule {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -160,7 +160,7 @@ impl Channel {
         match self.rng.u8(0..100) {
             0..5 => json!({"refund": refund, "amount": payment.amount.saturating_sub(1).max(1)}),
             5..10 => json!({"refund": refund, "refunded_amount": self.rng.u64(1..=payment.amount)}),
-            10..14 if self.scene.character == Character::Capricious => {
+            10..25 if self.scene.character == Character::Capricious => {
                 let transaction = self.scene.one_transaction_for_all(&payment.out_trade_no);
                 json!({"refund": refund, "transaction_id": transaction})
             }

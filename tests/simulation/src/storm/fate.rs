@@ -174,6 +174,8 @@ pub(super) fn transit(scene: &Scene) -> impl FnMut(&str, &str, &[u8]) -> Transit
             6..12 => Transit::AnswerLost,
             // Longer than its caller waits: it arrives when nobody expects it any more.
             12..18 => Transit::ArrivesLate(Duration::from_millis(rng.u64(100..30_000))),
+            // A payment that takes its time to begin: the order may be over when its credential comes.
+            18..40 if path == PLACE => Transit::ArrivesLate(Duration::from_millis(rng.u64(500..2_900))),
             _ => Transit::Arrives,
         };
         let happens = mishap != Transit::Arrives && weather.next(Kind::ChannelCall, &mut calls);
