@@ -32,6 +32,22 @@ pub(super) async fn wait(rng: &mut Rng, most_millis: u64) {
     tokio::time::sleep(Duration::from_millis(rng.u64(0..most_millis))).await;
 }
 
+/// Another window of the same customer.
+struct SecondWindow {
+    scene: Scene,
+    id: String,
+    n: u64,
+}
+
+impl SecondWindow {
+    /// Cancels while the first window is still waiting.
+    async fn cancels(&self, mut rng: Rng) {
+        wait(&mut rng, 3_000).await;
+        let (who, path) = (format!("customer {} elsewhere", self.n), format!("/orders/{}/cancel", self.id));
+        self.scene.does(&who, "POST", &path, "", json!({"reason": "no more"})).await;
+    }
+}
+
 struct Customer {
     scene: Scene,
     rng: Rng,
@@ -46,8 +62,16 @@ impl Customer {
         for act in 0..self.rng.u64(0..4) {
             wait(&mut self.rng, 50_000).await;
             let mut rng = Rng::with_seed(self.rng.u64(..));
+            let changes_mind = self.rng.u8(0..100) < 20;
             if self.scene.happens(Kind::Act, self.n * 10 + act) {
-                self.acts(&mut rng, &id).await;
+                let cancels = changes_mind && self.scene.happens(Kind::Act, self.n * 10 + act + 5);
+                let second_window = SecondWindow { scene: self.scene.clone(), id: id.clone(), n: self.n };
+                let mind = Rng::with_seed(self.rng.u64(..));
+                futures_util::join!(self.acts(&mut rng, &id), async {
+                    if cancels {
+                        second_window.cancels(mind).await;
+                    }
+                });
             }
         }
     }
