@@ -1,19 +1,33 @@
-//! Many seeds, on every core.
+//! Many seeds, on every core: each core has a process of its own, because runs that one process plays at the same time were seen to
+//! differ by milliseconds from what they are alone, and a seed that fails must replay.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
-use std::thread;
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
+use std::{env, fmt, io, thread};
+
+use serde::{Deserialize, Serialize};
 
 use crate::{REPLAY, storm};
 
 /// After so many failing seeds the rest is not run: they will hardly say more.
 pub const ENOUGH: usize = 20;
 
+/// Which seeds are run.
+#[derive(Clone, Copy, Debug)]
+pub struct Seeds {
+    /// The first.
+    pub from: u64,
+    /// How many.
+    pub count: u64,
+    /// Every how manieth of them.
+    pub step: usize,
+    /// After how many failing ones the rest is not run.
+    pub enough: usize,
+}
+
 /// What many seeds came to.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Campaign {
     /// How many were run.
     pub seeds: u64,
@@ -29,42 +43,60 @@ pub struct Campaign {
     pub took: Duration,
 }
 
-/// Runs `count` seeds from `from` on, or until `enough` of them failed.
+/// Runs the seeds one after the other.
 #[must_use]
-pub fn run(from: u64, count: u64, enough: usize) -> Campaign {
+pub fn run(seeds: Seeds) -> Campaign {
     let began = Instant::now();
-    let next = AtomicU64::new(from);
-    let end = from.saturating_add(count);
-    let campaign = Mutex::new(Campaign::default());
-    let work = || {
-        loop {
-            let seed = next.fetch_add(1, Ordering::Relaxed);
-            if seed >= end {
-                return;
-            }
-            let outcome = storm::run(seed, &BTreeSet::new());
-            let mut campaign = campaign.lock().unwrap_or_else(PoisonError::into_inner);
-            campaign.seeds += 1;
-            campaign.orders += outcome.orders;
-            campaign.calls += outcome.calls;
-            campaign.disturbances += outcome.disturbances.len();
-            if !outcome.breaches.is_empty() {
-                campaign.failed.insert(seed, outcome.breaches);
-            }
-            if campaign.failed.len() >= enough {
-                next.store(end, Ordering::Relaxed);
-            }
+    let mut campaign = Campaign::default();
+    for seed in (seeds.from..seeds.from.saturating_add(seeds.count)).step_by(seeds.step) {
+        let outcome = storm::run(seed, &BTreeSet::new());
+        campaign.seeds += 1;
+        campaign.orders += outcome.orders;
+        campaign.calls += outcome.calls;
+        campaign.disturbances += outcome.disturbances.len();
+        if !outcome.breaches.is_empty() {
+            campaign.failed.insert(seed, outcome.breaches);
         }
-    };
-    let cores = thread::available_parallelism().map_or(1, usize::from);
-    thread::scope(|scope| {
-        for _ in 0..cores {
-            scope.spawn(work);
+        if campaign.failed.len() >= seeds.enough {
+            break;
         }
-    });
-    let mut campaign = campaign.into_inner().unwrap_or_else(PoisonError::into_inner);
+    }
     campaign.took = began.elapsed();
     campaign
+}
+
+/// Runs the seeds shared out over all cores, each share by this program with `--share`.
+///
+/// # Errors
+/// When a process cannot be started, or does not say what its share came to.
+pub fn on_every_core(seeds: Seeds) -> io::Result<Campaign> {
+    let began = Instant::now();
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    let shares: Vec<Child> = (0..cores).map(|core| share(seeds, core, cores)).collect::<io::Result<_>>()?;
+    let mut campaign = Campaign::default();
+    for share in shares {
+        let output = share.wait_with_output()?;
+        campaign.add(serde_json::from_slice(&output.stdout)?);
+    }
+    campaign.took = began.elapsed();
+    Ok(campaign)
+}
+
+fn share(seeds: Seeds, core: usize, cores: usize) -> io::Result<Child> {
+    let first = seeds.from + core as u64;
+    let count = seeds.count.saturating_sub(core as u64);
+    let numbers = [first, count, cores as u64, seeds.enough as u64].map(|number| number.to_string());
+    Command::new(env::current_exe()?).arg("--share").args(numbers).stdout(Stdio::piped()).spawn()
+}
+
+impl Campaign {
+    fn add(&mut self, share: Campaign) {
+        self.seeds += share.seeds;
+        self.orders += share.orders;
+        self.calls += share.calls;
+        self.disturbances += share.disturbances;
+        self.failed.extend(share.failed);
+    }
 }
 
 impl fmt::Display for Campaign {

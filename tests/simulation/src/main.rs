@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::process::ExitCode;
 
 use simulation::REPLAY;
-use simulation::campaign::{self, ENOUGH};
+use simulation::campaign::{self, ENOUGH, Seeds};
 use simulation::storm::{self, shrink};
 use simulation::timeline::Line;
 use simulation::{drills, interleavings};
@@ -28,6 +28,9 @@ fn main() -> ExitCode {
     if let Some(seed) = number("--seed") {
         return if has("--shrink") { shrunk(seed, has("--calls")) } else { replay(seed, has("--calls")) };
     }
+    if has("--share") {
+        return share(&arguments[1..]);
+    }
     let orders = |default: usize| number("--orders").and_then(|count| count.try_into().ok()).unwrap_or(default);
     match arguments.first().map(String::as_str) {
         Some("interleavings") => {
@@ -42,7 +45,15 @@ fn main() -> ExitCode {
         eprintln!("{USAGE}");
         return ExitCode::from(2);
     };
-    let result = campaign::run(number("--from").unwrap_or(0), count, if has("--first") { 1 } else { ENOUGH });
+    let enough = if has("--first") { 1 } else { ENOUGH };
+    let seeds = Seeds { from: number("--from").unwrap_or(0), count, step: 1, enough };
+    let result = match campaign::on_every_core(seeds) {
+        Ok(result) => result,
+        Err(error) => {
+            eprintln!("not every share of the seeds was run: {error}");
+            return ExitCode::FAILURE;
+        }
+    };
     let code = match result.failed.keys().next() {
         Some(first) if !has("--first") => replay(*first, has("--calls")),
         Some(_) => ExitCode::FAILURE,
@@ -50,6 +61,19 @@ fn main() -> ExitCode {
     };
     println!("{result}");
     code
+}
+
+/// Runs the share of the seeds that a process was started for, and says what it came to.
+fn share(numbers: &[String]) -> ExitCode {
+    let numbers: Vec<u64> = numbers.iter().filter_map(|number| number.parse().ok()).collect();
+    let [from, count, step, enough] = numbers[..] else { return ExitCode::from(2) };
+    let as_size = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+    let result = campaign::run(Seeds { from, count, step: as_size(step).max(1), enough: as_size(enough) });
+    match serde_json::to_string(&result) {
+        Ok(line) => println!("{line}"),
+        Err(error) => eprintln!("{error}"),
+    }
+    ExitCode::SUCCESS
 }
 
 /// Runs one seed and tells its story.
