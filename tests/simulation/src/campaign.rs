@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
 use std::time::{Duration, Instant};
 use std::{env, fmt, io, thread};
 
@@ -72,11 +73,25 @@ pub fn run(seeds: Seeds) -> Campaign {
 pub fn on_every_core(seeds: Seeds) -> io::Result<Campaign> {
     let began = Instant::now();
     let cores = thread::available_parallelism().map_or(1, usize::from);
-    let shares: Vec<Child> = (0..cores).map(|core| share(seeds, core, cores)).collect::<io::Result<_>>()?;
+    let mut shares: Vec<Child> = (0..cores).map(|core| share(seeds, core, cores)).collect::<io::Result<_>>()?;
+    let (sender, said) = mpsc::channel();
+    for share in &mut shares {
+        let (sender, output) = (sender.clone(), share.stdout.take());
+        // Nobody listens any more only when enough is known.
+        thread::spawn(move || sender.send(output.map_or(Ok(String::new()), io::read_to_string)));
+    }
+    drop(sender);
     let mut campaign = Campaign::default();
-    for share in shares {
-        let output = share.wait_with_output()?;
-        campaign.add(serde_json::from_slice(&output.stdout)?);
+    for line in said {
+        campaign.add(serde_json::from_str(&line?)?);
+        if campaign.failed.len() >= seeds.enough {
+            break;
+        }
+    }
+    for share in &mut shares {
+        // One that has ended cannot be ended.
+        let _ = share.kill();
+        share.wait()?;
     }
     campaign.took = began.elapsed();
     Ok(campaign)

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use expiry_core::attempt::Attempt;
 use expiry_core::time::{Clock, Timestamp};
 use fastrand::Rng;
 use serde_json::{Value, json};
@@ -138,6 +139,9 @@ impl Channel {
         self.scene.set(number, odd).await;
         if self.scene.shop.system.sim.pay(number) {
             self.scene.weather.timeline.note(&format!("the payer pays {number}"));
+            if self.scene.takes_for_settled(number) {
+                self.scene.watch.report(format!("I3: {number} is settled without money, and now it is paid"));
+            }
             // Some callbacks never come: then only asking finds the money.
             self.notifies_some(number).await;
         }
@@ -245,9 +249,20 @@ impl Scene {
 
     /// Whether money of this payment is recorded.
     fn is_recorded(&self, payment: &str) -> bool {
-        self.watch.orders().iter().any(|order| {
+        self.stored(payment).is_some_and(|attempt| attempt.receipt.is_some())
+    }
+
+    /// Whether the shop believes that no money can come of this payment any more.
+    fn takes_for_settled(&self, payment: &str) -> bool {
+        self.stored(payment).is_some_and(|attempt| !attempt.is_unsettled() && attempt.receipt.is_none())
+    }
+
+    /// The attempt of this payment as it is stored.
+    fn stored(&self, payment: &str) -> Option<Attempt> {
+        self.watch.orders().iter().find_map(|order| {
             let mut attempts = order.numbered_attempts();
-            attempts.any(|(no, attempt)| attempt.receipt.is_some() && order.out_trade_no(no).to_string() == payment)
+            let found = attempts.find(|(no, _)| order.out_trade_no(*no).to_string() == payment);
+            found.map(|(_, attempt)| attempt.clone())
         })
     }
 

@@ -11,7 +11,7 @@ use local::sim::Transit;
 use serde_json::Value;
 
 use super::plan::{Kind, Plan};
-use super::scene::Scene;
+use super::scene::{Character, Scene};
 use crate::timeline::Timeline;
 
 /// Of a thousand calls, how many meet each fault.
@@ -161,13 +161,22 @@ impl Fate for Storm {
 pub(super) fn transit(scene: &Scene) -> impl FnMut(&str, &str, &[u8]) -> Transit + Send + use<> {
     let (mut rng, weather) = (scene.rng("transit"), scene.weather.clone());
     let (watch, credentials) = (scene.watch.clone(), scene.credentials.clone());
-    let mut calls = 0;
+    let channel = (scene.character == Character::Honest).then(|| scene.shop.system.sim.clone());
+    let (mut calls, mut closes) = (0, 0);
     move |method, path, body| {
         weather.calls.fetch_add(1, Ordering::SeqCst);
         if path == PLACE {
             let number = serde_json::from_slice::<Value>(body).unwrap_or_default();
             let breach = credentials.placed(number["out_trade_no"].as_str().unwrap_or_default());
             breach.into_iter().for_each(|breach| watch.report(breach));
+        }
+        let closing = path.strip_suffix("/close").and_then(|path| path.rsplit('/').next());
+        if let (Some(number), Some(channel)) = (closing, &channel)
+            && rng.u8(0..100) < 10
+            && weather.next(Kind::LastMoment, &mut closes)
+            && channel.pay(number)
+        {
+            weather.timeline.note(&format!("the payer pays {number} at the last moment"));
         }
         let mishap = match rng.u32(0..100) {
             0..6 => Transit::Lost,

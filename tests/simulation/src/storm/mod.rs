@@ -8,7 +8,7 @@
 //!
 //! A run has two parts. In the **storm** customers order and pay, the channel is silent or late or lies, calls and answers are lost,
 //! reads are stale, messages are doubled and delayed, functions are killed, clocks drift, operators click. In the **calm** the faults
-//! stop, the channel tells the truth, and time passes. Invariants are checked after every write; at the end the [`verdict`] says
+//! stop, the channel tells the truth, and time passes. Invariants are checked after every write; at the end the verdict says
 //! whether everything came to its end within the bounded time of the calm (I8, I12).
 
 mod channel;
@@ -30,6 +30,7 @@ use std::time::Duration;
 
 use expiry_core::time::Timestamp;
 use local::clock::MovableClock;
+use local::sim::Transit;
 use local::system::Parts;
 use local::{Settings, System};
 
@@ -116,6 +117,8 @@ async fn simulate(seed: u64, clock: MovableClock, weather: Weather) -> (Vec<Stri
     calm(&scene, &watch).await;
     let mut breaches = watch.breaches();
     breaches.extend(verdict::of(&scene.shop).await);
+    // The rule holds the channel, and the channel the rule.
+    system.sim.on_call(|_, _, _| Transit::Arrives);
     (breaches, watch.orders().len())
 }
 

@@ -17,6 +17,8 @@ pub enum Kind {
     Trouble,
     /// A channel says something else than it will.
     Mood,
+    /// A payer pays while the shop is closing the payment.
+    LastMoment,
     /// A call of AWS goes wrong.
     Call,
     /// A call of the channel goes wrong.
