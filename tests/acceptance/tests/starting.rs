@@ -290,7 +290,7 @@ async fn i10_a_credential_that_arrives_after_the_deadline_is_withheld_and_closed
     let payment = format!("{id}-1");
     shop.faults(json!({"drop_wakes": true})).await;
     shop.advance(WINDOW - 2).await;
-    shop.channel(&payment, json!({"delay_ms": 1_000})).await;
+    shop.channel(&payment, json!({"delay_ms": 500})).await;
     let time_passes = async {
         until_called(&shop, &payment, "place").await;
         shop.channel(&payment, json!({"delay_ms": 0})).await;
