@@ -54,8 +54,7 @@ const ALL: [bool; 16] = [
 ];
 
 /// Whether every guard stands.
-#[must_use]
-pub const fn all_stand() -> bool {
+const fn all_stand() -> bool {
     let mut index = 0;
     while index < ALL.len() {
         if !ALL[index] {

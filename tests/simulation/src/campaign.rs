@@ -21,7 +21,7 @@ pub struct Seeds {
     pub from: u64,
     /// How many.
     pub count: u64,
-    /// Every how manieth of them.
+    /// The distance from one to the next.
     pub step: usize,
     /// After how many failing ones the rest is not run.
     pub enough: usize,

@@ -15,3 +15,12 @@ pub mod watch;
 
 /// The command that replays a run, up to its seed.
 pub const REPLAY: &str = "cargo run --profile sim -p simulation --";
+
+/// Where simulated time begins, in Unix seconds.
+const BEGINS: i64 = 1_800_000_000;
+
+/// The one clock of a run, at its beginning; it follows the paused clock of the runtime it is made in.
+pub(crate) fn simulated_clock() -> local::clock::MovableClock {
+    let begins = expiry_core::time::Timestamp::from_seconds(BEGINS).expect("a time within bounds");
+    local::clock::MovableClock::following_tokio(begins)
+}

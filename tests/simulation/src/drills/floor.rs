@@ -9,7 +9,6 @@ use expiry_core::order::{Order, OrderStatus};
 use expiry_core::time::Timestamp;
 use fastrand::Rng;
 use futures_util::future::join_all;
-use local::clock::MovableClock;
 use local::cloud::fate::{Call, CallFate, Fate, SeededFate};
 use local::system::Parts;
 use local::{Settings, System};
@@ -21,8 +20,6 @@ use crate::shop::Shop;
 use crate::timeline::Timeline;
 use crate::watch::Watch;
 
-/// Where simulated time begins.
-const BEGINS: i64 = 1_800_000_000;
 /// Over which time the orders are created, and so expire.
 const SPREAD: Duration = Duration::from_secs(60);
 /// Orders that are created after everything, to see whether the shop is well again.
@@ -56,7 +53,7 @@ impl Floor {
     pub(super) async fn with_pollers(orders: usize, pollers: usize) -> Floor {
         fastrand::seed(0);
         panics::watch();
-        let clock = MovableClock::following_tokio(Timestamp::from_seconds(BEGINS).expect("a time"));
+        let clock = crate::simulated_clock();
         let mut settings = Settings::from_lookup(&|_| None).expect("valid settings");
         settings.pollers = pollers;
         // As in the template.

@@ -46,13 +46,6 @@ impl Outage {
                     tokio::time::sleep(DEATHS_APART).await;
                 }
             }
-            Outage::Sends | Outage::Channel | Outage::ScanAndWakes => {
-                let is_out = self.breaks_calls(floor);
-                floor.shop.system.set_faults(self.faults());
-                tokio::time::sleep(lasts).await;
-                floor.shop.system.set_faults(Faults::default());
-                is_out.store(false, Ordering::SeqCst);
-            }
             Outage::Stream => {
                 let stopped = Held::default();
                 let reader = stopped.clone();
@@ -62,9 +55,16 @@ impl Outage {
                 floor.shop.system.cloud.clear_call_rules();
                 stopped.release(CallFate::Pass);
             }
-            Outage::Database | Outage::WriteAnswers | Outage::Stock => {
+            Outage::Sends
+            | Outage::Database
+            | Outage::WriteAnswers
+            | Outage::Channel
+            | Outage::Stock
+            | Outage::ScanAndWakes => {
                 let is_out = self.breaks_calls(floor);
+                floor.shop.system.set_faults(self.faults());
                 tokio::time::sleep(lasts).await;
+                floor.shop.system.set_faults(Faults::default());
                 is_out.store(false, Ordering::SeqCst);
             }
         }

@@ -7,17 +7,12 @@ use std::collections::{BTreeMap, HashMap};
 use std::panic::AssertUnwindSafe;
 use std::time::{Duration, Instant};
 
-use expiry_core::time::Timestamp;
 use futures_util::FutureExt;
-use local::clock::MovableClock;
 
 use super::cast::{Cast, Ending};
 use super::gate::Gate;
 use super::graph::{Edge, Graph};
 use super::run::{Run, text_of};
-
-/// Where simulated time begins.
-const BEGINS: i64 = 1_800_000_000;
 
 /// What the search of a cast found.
 #[derive(Clone, Debug)]
@@ -128,7 +123,7 @@ impl Search<'_> {
     }
 
     async fn open(&self) -> Result<Run, Violation> {
-        let clock = MovableClock::following_tokio(Timestamp::from_seconds(BEGINS).expect("a time"));
+        let clock = crate::simulated_clock();
         fastrand::seed(0);
         let opened = AssertUnwindSafe(Run::open(self.cast, Gate::new(clock))).catch_unwind().await;
         let panicked = |panic| Track::default().violation(Vec::new(), vec![format!("before the scene: {panic}")]);

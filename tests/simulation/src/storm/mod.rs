@@ -28,7 +28,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
-use expiry_core::time::Timestamp;
 use local::clock::MovableClock;
 use local::sim::Transit;
 use local::system::Parts;
@@ -45,8 +44,6 @@ use crate::shop::Shop;
 use crate::timeline::{Line, Timeline};
 use crate::watch::Watch;
 
-/// Where simulated time begins.
-const BEGINS: i64 = 1_800_000_000;
 /// How long the storm lasts.
 const STORM: Duration = Duration::from_secs(300);
 /// How often time leaps an hour in the calm at most, each leap with a scan: the longest rhythm and rule NF fit in.
@@ -80,7 +77,7 @@ pub fn run(seed: u64, spared: &BTreeSet<Disturbance>) -> Outcome {
     panics::watch();
     let clock = {
         let _entered = runtime.enter();
-        MovableClock::following_tokio(Timestamp::from_seconds(BEGINS).expect("a time"))
+        crate::simulated_clock()
     };
     let weather = Weather::new(Plan::sparing(spared.clone()), Timeline::new(clock.clone()));
     let run = AssertUnwindSafe(|| runtime.block_on(simulate(seed, clock, weather.clone())));

@@ -32,7 +32,7 @@ pub(super) async fn of(scene: Scene, again: Vec<ActorNo>) -> Ending {
     system.resume();
     let mut is_quiet = system.settled(REST).await;
     for _ in 0..LEAPS {
-        if is_quiet && judgement::has_ended(&scene) {
+        if is_quiet && scene.watch.unfinished() == 0 {
             break;
         }
         scene.pass(LEAP);

@@ -10,11 +10,6 @@ use super::{Scene, WINDOW};
 use crate::interleavings::cast::Ending;
 use crate::panics;
 
-/// Whether nothing is left to do for any order.
-pub(super) fn has_ended(scene: &Scene) -> bool {
-    scene.watch.orders().iter().all(|order| unfinished(order).is_none())
-}
-
 /// Judges the shop at rest.
 pub(super) async fn of(scene: &Scene) -> Ending {
     let orders = scene.watch.orders();
