@@ -9,6 +9,7 @@ use expiry_core::order::{Order, OrderStatus};
 use expiry_core::time::Timestamp;
 use fastrand::Rng;
 use futures_util::future::join_all;
+use futures_util::stream::{self, StreamExt};
 use local::cloud::fate::{Call, CallFate, Fate, SeededFate};
 use local::system::Parts;
 use local::{Settings, System};
@@ -24,8 +25,8 @@ use crate::watch::Watch;
 const SPREAD: Duration = Duration::from_secs(60);
 /// Orders that are created after everything, to see whether the shop is well again.
 const AFTERWARDS: usize = 5;
-/// Orders that are created at the same time.
-const AT_ONCE: usize = 50;
+/// Customers who order or wait for their turn at the same time.
+const AT_ONCE: usize = 10_000;
 /// How long a call of AWS takes, in milliseconds.
 const AWS_MILLIS: std::ops::Range<u64> = 2..10;
 /// How often it is looked whether anything is left to do.
@@ -67,16 +68,14 @@ impl Floor {
         Floor { shop, watch, backlog: Arc::default() }
     }
 
-    /// Creates orders over [`SPREAD`], each with a payment that nobody completes if asked for.
+    /// Creates orders evenly over [`SPREAD`], each with a payment that nobody completes if asked for.
     pub(super) async fn orders(&self, count: usize, with_payment: bool) {
-        let groups = count.div_ceil(AT_ONCE).max(1);
-        let apart = SPREAD / u32::try_from(groups).unwrap_or(u32::MAX);
-        for group in 0..groups {
-            let numbers = group * AT_ONCE..((group + 1) * AT_ONCE).min(count);
-            let began = tokio::time::Instant::now();
-            join_all(numbers.map(|number| self.order(number, with_payment))).await;
-            tokio::time::sleep_until(began + apart).await;
-        }
+        let began = tokio::time::Instant::now();
+        let customers = stream::iter(0..count).map(async |number| {
+            tokio::time::sleep_until(began + SPREAD.mul_f64(number as f64 / count as f64)).await;
+            self.order(number, with_payment).await;
+        });
+        customers.buffer_unordered(AT_ONCE).collect().await
     }
 
     async fn order(&self, number: usize, with_payment: bool) {
