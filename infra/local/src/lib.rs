@@ -5,15 +5,19 @@
 
 pub mod clock;
 pub mod cloud;
+mod commands;
 pub mod demo;
 pub mod drivers;
+pub mod endpoint;
 pub mod figures;
 pub mod functions;
 mod news;
+pub mod provision;
 pub mod server;
 pub mod settings;
 pub mod sim;
 pub mod system;
+mod webhooks;
 
 pub use settings::{Settings, SettingsError};
 pub use system::{StartError, System};

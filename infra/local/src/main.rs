@@ -7,6 +7,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use expiry_runtime::logs::{self, FILTER_VARIABLE, chain};
+use local::endpoint::{Endpoint, Target};
+use local::server::Host;
 use local::system::Parts;
 use local::{Settings, System, demo, server};
 use tokio::net::TcpListener;
@@ -17,6 +19,8 @@ type AnyError = Box<dyn std::error::Error + Send + Sync>;
 const USAGE: &str = "\
 usage: cargo run                   an empty system on http://127.0.0.1:8787, in memory
        cargo run -- --data DIR     the same, its database kept in DIR
+       cargo run -- --endpoint URL [--deliver-schedules]
+                                   the same over DynamoDB, SQS and Scheduler at URL; the flag is for a Scheduler that fires nothing
        cargo run -- demo           a shop plays every kind of order, prints one page and checks the invariants
 
 The environment sets PORT, EXPIRY_RULES, LEASE_SECONDS, SCAN_GRACE_SECONDS, MAX_OPEN_ORDERS_PER_USER, CHANNELS, RUST_LOG.";
@@ -29,6 +33,8 @@ const BAD_USAGE: u8 = 2;
 enum Task {
     /// Serve until a signal comes.
     Serve { data: Option<PathBuf> },
+    /// Serve over an endpoint until a signal comes.
+    ServeOver(Target),
     /// Play the demo.
     Demo,
     /// Say what can be asked for.
@@ -45,7 +51,12 @@ fn task(arguments: impl Iterator<Item = OsString>) -> Result<Task, String> {
         ["--data"] | ["--data", ""] => Err("--data needs a folder".to_owned()),
         // The folder is taken as it was given, UTF-8 or not.
         ["--data", _] => Ok(Task::Serve { data: arguments.into_iter().nth(1).map(PathBuf::from) }),
-        ["demo" | "--data", .., extra] => Err(format!("{extra:?} is one argument too many")),
+        ["--endpoint"] | ["--endpoint", ""] => Err("--endpoint needs a URL".to_owned()),
+        ["--endpoint", url] => Ok(Task::ServeOver(Target { url: (*url).to_owned(), deliver_schedules: false })),
+        ["--endpoint", url, "--deliver-schedules"] => {
+            Ok(Task::ServeOver(Target { url: (*url).to_owned(), deliver_schedules: true }))
+        }
+        ["demo" | "--data" | "--endpoint", .., extra] => Err(format!("{extra:?} is one argument too many")),
         [unknown, ..] => Err(format!("{unknown:?} is not an argument")),
     }
 }
@@ -54,6 +65,7 @@ fn task(arguments: impl Iterator<Item = OsString>) -> Result<Task, String> {
 async fn main() -> ExitCode {
     let (failed, done) = match task(std::env::args_os().skip(1)) {
         Ok(Task::Serve { data }) => ("the local system does not start", serve(data).await),
+        Ok(Task::ServeOver(target)) => ("the local system does not start", serve_over(&target).await),
         Ok(Task::Demo) => ("the demo breaks off", play().await),
         Ok(Task::Help) => {
             println!("{USAGE}");
@@ -72,14 +84,32 @@ async fn main() -> ExitCode {
 
 async fn serve(data: Option<PathBuf>) -> Result<ExitCode, AnyError> {
     logs::start()?;
-    // Text that is not UTF-8 is kept, changed, so that it is refused as a bad value and never taken for an absent one.
-    let lookup = |name: &str| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned());
-    let mut settings = Settings::from_lookup(&lookup)?;
+    let mut settings = Settings::from_lookup(&environment)?;
     settings.data = data;
+    let listener = listen(&settings).await?;
+    answer(System::start(&settings, Parts::default()).await?, listener).await
+}
+
+async fn serve_over(target: &Target) -> Result<ExitCode, AnyError> {
+    logs::start()?;
+    let settings = Settings::from_lookup(&environment)?;
+    let listener = listen(&settings).await?;
+    answer(Endpoint::start(target, &settings, &environment).await?, listener).await
+}
+
+/// Text that is not UTF-8 is kept, changed, so that it is refused as a bad value and never taken for an absent one.
+fn environment(name: &str) -> Option<String> {
+    std::env::var_os(name).map(|value| value.to_string_lossy().into_owned())
+}
+
+async fn listen(settings: &Settings) -> Result<TcpListener, AnyError> {
     let listener = TcpListener::bind(settings.listen).await;
-    let listener = listener.map_err(|error| format!("{} cannot be listened on: {error}", settings.listen))?;
+    Ok(listener.map_err(|error| format!("{} cannot be listened on: {error}", settings.listen))?)
+}
+
+/// Answers until a signal comes.
+async fn answer(host: impl Host, listener: TcpListener) -> Result<ExitCode, AnyError> {
     let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
-    let system = Arc::new(System::start(&settings, Parts::default()).await?);
     println!("order-expiry listens on http://{}", listener.local_addr()?);
     let stop = async move {
         tokio::select! {
@@ -87,7 +117,7 @@ async fn serve(data: Option<PathBuf>) -> Result<ExitCode, AnyError> {
             _ = interrupt.recv() => {}
         }
     };
-    server::serve(system, listener, stop).await?;
+    server::serve(Arc::new(host), listener, stop).await?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -113,12 +143,17 @@ mod tests {
     fn a_command_line_asks_for_one_thing_or_is_refused() {
         assert_eq!(asked(&[]), Ok(Task::Serve { data: None }));
         assert_eq!(asked(&["--data", "x"]), Ok(Task::Serve { data: Some("x".into()) }));
+        let over = |deliver_schedules| Ok(Task::ServeOver(Target { url: "http://x".to_owned(), deliver_schedules }));
+        assert_eq!(asked(&["--endpoint", "http://x"]), over(false));
+        assert_eq!(asked(&["--endpoint", "http://x", "--deliver-schedules"]), over(true));
         assert_eq!(asked(&["demo"]), Ok(Task::Demo));
         assert_eq!(asked(&["--help"]), Ok(Task::Help));
         for (words, refusal) in [
             (&["--data"][..], "--data needs a folder"),
             (&["--data", ""], "--data needs a folder"),
             (&["--data", "x", "y"], "\"y\" is one argument too many"),
+            (&["--endpoint"], "--endpoint needs a URL"),
+            (&["--endpoint", "http://x", "now"], "\"now\" is one argument too many"),
             (&["demo", "now"], "\"now\" is one argument too many"),
             (&["serve"], "\"serve\" is not an argument"),
             (&["-data", "x"], "\"-data\" is not an argument"),

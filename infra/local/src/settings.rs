@@ -27,6 +27,9 @@ pub const REGION: &str = "us-east-1";
 /// The account in every name.
 pub const ACCOUNT: &str = "000000000000";
 
+/// The environment: what a variable holds.
+pub type Lookup<'a> = &'a dyn Fn(&str) -> Option<String>;
+
 /// What the local system is started with.
 #[derive(Debug)]
 pub struct Settings {
@@ -69,10 +72,10 @@ impl Settings {
     ///
     /// # Errors
     /// When a value is not valid: the start ends with a clear message.
-    pub fn from_lookup(lookup: &dyn Fn(&str) -> Option<String>) -> Result<Settings, SettingsError> {
+    pub fn from_lookup(lookup: Lookup<'_>) -> Result<Settings, SettingsError> {
         let port = number(lookup, "PORT", PORT, "a port from 0 to 65535")?;
         let seed = number(lookup, "SEED", 0, "a whole number")?;
-        let config = Config::from_lookup(&|name| lookup(name).or_else(|| given_by_the_template(name)))?;
+        let config = config(lookup)?;
         Ok(Settings {
             listen: SocketAddr::from(([127, 0, 0, 1], port)),
             data: None,
@@ -85,9 +88,17 @@ impl Settings {
     }
 }
 
+/// What the functions read: `lookup`, and where it says nothing what the template gives them.
+///
+/// # Errors
+/// When a value is not valid.
+pub fn config(lookup: Lookup<'_>) -> Result<Config, ConfigError> {
+    Config::from_lookup(&|name| lookup(name).or_else(|| given_by_the_template(name)))
+}
+
 /// The number in `variable`, or `default` when it is not set.
 fn number<T: FromStr>(
-    lookup: &dyn Fn(&str) -> Option<String>,
+    lookup: Lookup<'_>,
     variable: &'static str,
     default: T,
     expected: &'static str,

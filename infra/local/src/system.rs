@@ -1,39 +1,33 @@
 //! The whole: cloud, functions, drivers and the channel simulator, joined.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use aws_sdk_sqs::types::QueueAttributeName;
-use bytes::Bytes;
 use expiry_adjudication::Surroundings;
-use expiry_channels::Headers;
 use expiry_channels::sim::signature::SigningKey;
 use expiry_core::ids::IdSource;
 use expiry_core::message::Queue;
 use expiry_core::time::{Clock, Timestamp};
 use expiry_runtime::boot;
+use expiry_runtime::config::ConfigError;
 use expiry_runtime::ids::SystemIds;
 use expiry_runtime::metrics::Metrics;
-use expiry_store::{CreateTablesError, Tables, create_tables};
 use tokio::task::JoinSet;
 
 use crate::clock::MovableClock;
 use crate::cloud::{Cloud, CloudConfig, CloudError, Faults};
-use crate::drivers::gateway::{self, Incoming};
 use crate::drivers::stream::Progress;
 use crate::drivers::{queues, schedules, stream};
 use crate::figures::Figures;
 use crate::functions::Functions;
-use crate::settings::{ACCOUNT, ORDERS_TABLE, REGION, SCHEDULE_GROUP, Settings, queue_arn, queue_url};
-use crate::sim::{CallbackAnswer, CallbackError, CallbackFuture, CallbackSink, SimChannel};
+use crate::provision::{ProvisionError, provision, schedule_scan};
+use crate::settings::{ACCOUNT, ORDERS_TABLE, REGION, Settings, queue_url};
+use crate::sim::SimChannel;
+use crate::webhooks::Webhooks;
 
-/// Receives of a message before it goes to the dead-letter queue.
-const RECEIVES: u32 = 5;
 /// How long a clock move waits for what is due to finish (DESIGN §9).
 const SETTLE_TIME: Duration = Duration::from_secs(2);
-/// The name of the scan's recurring schedule.
-const SCAN_SCHEDULE: &str = "fallback-scan";
 
 /// Why the system does not start.
 #[derive(Debug, thiserror::Error)]
@@ -41,12 +35,12 @@ pub enum StartError {
     /// The cloud.
     #[error("the embedded cloud does not open")]
     Cloud(#[from] CloudError),
-    /// A table.
-    #[error("the tables do not open")]
-    Tables(#[from] CreateTablesError),
-    /// A queue or schedule.
-    #[error("{0} cannot be created")]
-    Service(&'static str, #[source] Box<dyn std::error::Error + Send + Sync>),
+    /// What is in the cloud.
+    #[error("what the template creates is not there")]
+    Provision(#[from] ProvisionError),
+    /// A setting of the functions.
+    #[error("a setting is not valid")]
+    Settings(#[from] ConfigError),
     /// A function.
     #[error("a function does not start")]
     Function(#[source] boot::StartError),
@@ -115,7 +109,8 @@ impl System {
             account: ACCOUNT.to_owned(),
         })?;
         let sdk = cloud.sdk_config();
-        provision(&sdk, settings.config.scan_period, settings.visibility_seconds).await?;
+        provision(&sdk, REGION, settings.visibility_seconds).await?;
+        schedule_scan(&sdk, settings.config.scan_period).await?;
         let shared_clock: Arc<dyn Clock> = Arc::new(clock.clone());
         let key = SigningKey::new(&settings.sim_secret).ok_or(StartError::NoSecret)?;
         let sim = SimChannel::new(key, Arc::clone(&shared_clock));
@@ -128,7 +123,7 @@ impl System {
             transport: Arc::new(sim.clone()),
         };
         let functions = Arc::new(Functions::new(&settings.config, &sdk, surroundings).map_err(StartError::Function)?);
-        sim.set_callback_sink(Arc::new(Webhooks(Arc::downgrade(&functions))));
+        sim.set_callback_sink(Arc::new(Webhooks::of(&functions)));
         let system = System {
             clock,
             cloud,
@@ -142,11 +137,6 @@ impl System {
         };
         system.resume();
         Ok(system)
-    }
-
-    /// Serves a request as API Gateway would.
-    pub async fn serve(&self, incoming: Incoming) -> expiry_runtime::http::Response {
-        gateway::serve(&self.functions, incoming).await
     }
 
     /// Lets what is due finish, then moves the one clock; what becomes due is delivered with no further call (DESIGN §9).
@@ -212,7 +202,7 @@ impl System {
         drivers.spawn(async move { scheduler.run_scheduler().await });
         let streams = aws_sdk_dynamodbstreams::Client::new(&sdk);
         let stream = cloud.clone();
-        let written: stream::RecordsWritten = Arc::new(move || records_written(&stream));
+        let written: stream::RecordsWritten = Arc::new(move || Some(records_written(&stream)));
         let progress = self.progress.clone();
         drivers.spawn(stream::poll(streams, Arc::clone(functions), cloud.changes(), written, progress));
         let failing = cloud.clone();
@@ -222,9 +212,15 @@ impl System {
         let is_receivable: queues::IsReceivable = Arc::new(move |queue| queues.is_receivable(queue.name()));
         for queue in Queue::ALL {
             for _ in 0..self.pollers {
-                let (fails, is_receivable) = (Arc::clone(&fails), Arc::clone(&is_receivable));
-                let (sqs, functions, changes) = (sqs.clone(), Arc::clone(functions), cloud.changes());
-                drivers.spawn(queues::poll(sqs, functions, queue, fails, changes, is_receivable));
+                let poller = queues::Poller {
+                    sqs: sqs.clone(),
+                    functions: Arc::clone(functions),
+                    queue,
+                    url: queue_url(queue),
+                    fails: Arc::clone(&fails),
+                    is_receivable: Arc::clone(&is_receivable),
+                };
+                drivers.spawn(poller.run(cloud.changes()));
             }
         }
         let (invoked, functions, scanning) = (cloud.clone(), Arc::clone(functions), Arc::clone(&self.scanning));
@@ -260,90 +256,7 @@ impl System {
     }
 }
 
-/// The channel's callbacks come in by the same door as everybody's. The functions hold the channel, so it must not hold them.
-#[derive(Debug)]
-struct Webhooks(Weak<Functions>);
-
-/// Why a callback finds nobody.
-#[derive(Debug, thiserror::Error)]
-#[error("the shop is gone")]
-struct ShopGone;
-
-impl CallbackSink for Webhooks {
-    fn deliver(&self, path: &str, headers: Headers, body: Bytes) -> CallbackFuture<'_> {
-        let path = path.to_owned();
-        Box::pin(async move {
-            let failed = |error: http::Error| CallbackError(error.into());
-            let mut request = http::Request::post(path);
-            for (name, value) in headers.iter() {
-                request = request.header(name, value);
-            }
-            let (parts, body) = request.body(body).map_err(failed)?.into_parts();
-            let incoming = Incoming { method: parts.method, uri: parts.uri, headers: parts.headers, body };
-            let functions = self.0.upgrade().ok_or_else(|| CallbackError(ShopGone.into()))?;
-            let response = gateway::serve(&functions, incoming).await;
-            let body = response.body.map(|body| Bytes::copy_from_slice(body.as_ref())).unwrap_or_default();
-            Ok(CallbackAnswer { status: u16::try_from(response.status_code).unwrap_or(500), body })
-        })
-    }
-}
-
 /// How many records the stream of orders has had.
 fn records_written(cloud: &Cloud) -> u64 {
     cloud.stream_records_written().get(ORDERS_TABLE).copied().unwrap_or(0)
-}
-
-/// Creates tables, queues with their dead-letter queues, the schedule group and the scan's schedule: what `template.yaml` does in the
-/// cloud.
-///
-/// # Errors
-/// When one of them cannot be created.
-pub async fn provision(
-    sdk: &aws_config::SdkConfig,
-    scan_period: Duration,
-    visibility_seconds: u64,
-) -> Result<(), StartError> {
-    let tables = Tables { orders: ORDERS_TABLE.to_owned(), resources: crate::settings::RESOURCES_TABLE.to_owned() };
-    create_tables(&aws_sdk_dynamodb::Client::new(sdk), &tables).await?;
-    let sqs = aws_sdk_sqs::Client::new(sdk);
-    for queue in Queue::ALL {
-        let failed = |error| StartError::Service("a queue", error);
-        let dead_letters = format!("{queue}-dlq");
-        sqs.create_queue().queue_name(&dead_letters).send().await.map_err(|error| failed(error.into()))?;
-        let redrive =
-            format!(r#"{{"deadLetterTargetArn":"{}","maxReceiveCount":"{RECEIVES}"}}"#, queue_arn(&dead_letters));
-        sqs.create_queue()
-            .queue_name(queue.name())
-            .attributes(QueueAttributeName::VisibilityTimeout, visibility_seconds.to_string())
-            .attributes(QueueAttributeName::RedrivePolicy, redrive)
-            .send()
-            .await
-            .map_err(|error| failed(error.into()))?;
-    }
-    create_schedules(sdk, scan_period).await.map_err(|error| StartError::Service("a schedule", error))
-}
-
-async fn create_schedules(
-    sdk: &aws_config::SdkConfig,
-    scan_period: Duration,
-) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
-    use aws_sdk_scheduler::types::{FlexibleTimeWindow, FlexibleTimeWindowMode, Target};
-    let scheduler = aws_sdk_scheduler::Client::new(sdk);
-    scheduler.create_schedule_group().name(SCHEDULE_GROUP).send().await?;
-    let minutes = (scan_period.as_secs() / 60).max(1);
-    let unit = if minutes == 1 { "minute" } else { "minutes" };
-    let target = Target::builder()
-        .arn(format!("arn:aws:lambda:{REGION}:{ACCOUNT}:function:{SCAN_SCHEDULE}"))
-        .role_arn(format!("arn:aws:iam::{ACCOUNT}:role/order-expiry-scheduler"))
-        .input("{}")
-        .build()?;
-    scheduler
-        .create_schedule()
-        .name(SCAN_SCHEDULE)
-        .schedule_expression(format!("rate({minutes} {unit})"))
-        .flexible_time_window(FlexibleTimeWindow::builder().mode(FlexibleTimeWindowMode::Off).build()?)
-        .target(target)
-        .send()
-        .await?;
-    Ok(())
 }

@@ -18,9 +18,9 @@ use local::clock::MovableClock;
 use local::cloud::{Cloud, CloudConfig};
 use local::drivers::stream::event_of;
 use local::functions::Functions;
-use local::settings::ORDERS_TABLE;
+use local::provision::provision;
+use local::settings::{ORDERS_TABLE, REGION};
 use local::sim::SimChannel;
-use local::system::provision;
 use serde_json::{Value, json};
 
 pub(crate) struct Scene {
@@ -38,7 +38,7 @@ impl Scene {
         let clock = MovableClock::paused(Timestamp::from_seconds(1_800_000_000).unwrap());
         let cloud = Cloud::new(CloudConfig::in_memory(clock.clone(), 1)).unwrap();
         let sdk = cloud.sdk_config();
-        provision(&sdk, settings.config.scan_period, settings.visibility_seconds).await.unwrap();
+        provision(&sdk, REGION, settings.visibility_seconds).await.unwrap();
         let shared: Arc<dyn Clock> = Arc::new(clock.clone());
         let key = expiry_channels::sim::signature::SigningKey::new(&settings.sim_secret).unwrap();
         let surroundings = Surroundings {

@@ -40,6 +40,7 @@ use serde_json::Value;
 
 pub use self::faults::{Faults, SCHEDULER};
 pub use self::observer::{Write, WriteObserver};
+pub(crate) use self::scheduler::Expression;
 pub use self::scheduler::{Invocation, ScheduleView};
 pub use self::sqs::QueueCounts;
 

@@ -11,9 +11,9 @@ use expiry_runtime::batch::BatchFailed;
 use expiry_runtime::logs::chain;
 use serde_json::{Map, Value, json};
 
-use crate::cloud::Changes;
+use super::Signal;
 use crate::functions::Functions;
-use crate::settings::{REGION, queue_arn, queue_url};
+use crate::settings::{REGION, queue_arn};
 
 /// Messages of one batch.
 const BATCH: i32 = 10;
@@ -28,65 +28,93 @@ pub type FailsDelivery = Arc<dyn Fn(Queue) -> bool + Send + Sync>;
 /// Whether a message of a queue can be received.
 pub type IsReceivable = Arc<dyn Fn(Queue) -> bool + Send + Sync>;
 
-/// Polls `queue` for ever, waiting on `changes` while nothing `is_receivable`.
-pub async fn poll(
-    sqs: Client,
-    functions: Arc<Functions>,
-    queue: Queue,
-    fails: FailsDelivery,
-    mut changes: Changes,
-    is_receivable: IsReceivable,
-) {
-    loop {
-        while !is_receivable(queue) {
-            changes.next().await;
-        }
-        let received = sqs
-            .receive_message()
-            .queue_url(queue_url(queue))
-            .max_number_of_messages(BATCH)
-            .wait_time_seconds(POLL_SECONDS)
-            .message_system_attribute_names(MessageSystemAttributeName::All)
-            .send()
-            .await;
-        match received {
-            Ok(output) => {
-                let messages = output.messages.unwrap_or_default();
-                if !messages.is_empty() {
-                    deliver(&sqs, &functions, queue, &messages, &fails).await;
-                }
-            }
-            Err(error) => {
-                tracing::warn!(%queue, error = %chain(&error), "the queue did not answer");
-                tokio::time::sleep(REST).await;
-            }
-        }
-    }
+/// Polls one queue.
+pub struct Poller {
+    /// The service.
+    pub sqs: Client,
+    /// What works on the messages.
+    pub functions: Arc<Functions>,
+    /// Which queue.
+    pub queue: Queue,
+    /// Its address.
+    pub url: String,
+    /// The faults of its deliveries.
+    pub fails: FailsDelivery,
+    /// Whether it has anything.
+    pub is_receivable: IsReceivable,
 }
 
-async fn deliver(sqs: &Client, functions: &Functions, queue: Queue, messages: &[Message], fails: &FailsDelivery) {
-    let (failing, delivered): (Vec<&Message>, Vec<&Message>) = messages.iter().partition(|_| fails(queue));
-    if !failing.is_empty() {
-        tracing::info!(%queue, messages = failing.len(), "deliveries failed by a fault");
+impl Poller {
+    /// Polls for ever, waiting on `signal` while nothing can be received.
+    pub async fn run(self, mut signal: impl Signal) {
+        loop {
+            while !(self.is_receivable)(self.queue) {
+                signal.next().await;
+            }
+            let received = self
+                .sqs
+                .receive_message()
+                .queue_url(&self.url)
+                .max_number_of_messages(BATCH)
+                .wait_time_seconds(POLL_SECONDS)
+                .message_system_attribute_names(MessageSystemAttributeName::All)
+                .send()
+                .await;
+            match received {
+                Ok(output) => {
+                    let messages = output.messages.unwrap_or_default();
+                    if !messages.is_empty() {
+                        self.deliver(&messages).await;
+                    }
+                }
+                Err(error) => {
+                    tracing::warn!(queue = %self.queue, error = %chain(&error), "the queue did not answer");
+                    tokio::time::sleep(REST).await;
+                }
+            }
+        }
     }
-    if delivered.is_empty() {
-        return;
-    }
-    let event: SqsEvent = match serde_json::from_value(event(queue, &delivered)) {
-        Ok(event) => event,
-        Err(error) => {
-            tracing::error!(%queue, %error, "messages that are no event");
+
+    async fn deliver(&self, messages: &[Message]) {
+        let queue = self.queue;
+        let (failing, delivered): (Vec<&Message>, Vec<&Message>) = messages.iter().partition(|_| (self.fails)(queue));
+        if !failing.is_empty() {
+            tracing::info!(%queue, messages = failing.len(), "deliveries failed by a fault");
+        }
+        if delivered.is_empty() {
             return;
         }
-    };
-    let failed: Vec<String> = match invoke(functions, queue, event).await {
-        Ok(response) => response.batch_item_failures.into_iter().map(|failure| failure.item_identifier).collect(),
-        Err(error) => {
-            tracing::warn!(%queue, %error, "the batch failed whole");
-            return;
+        let event: SqsEvent = match serde_json::from_value(event(queue, &delivered)) {
+            Ok(event) => event,
+            Err(error) => {
+                tracing::error!(%queue, %error, "messages that are no event");
+                return;
+            }
+        };
+        let failed: Vec<String> = match invoke(&self.functions, queue, event).await {
+            Ok(response) => response.batch_item_failures.into_iter().map(|failure| failure.item_identifier).collect(),
+            Err(error) => {
+                tracing::warn!(%queue, %error, "the batch failed whole");
+                return;
+            }
+        };
+        self.delete(&delivered, &failed).await;
+    }
+
+    /// Deletes what succeeded; what failed becomes visible again by itself.
+    async fn delete(&self, delivered: &[&Message], failed: &[String]) {
+        for message in delivered {
+            let id = message.message_id.clone().unwrap_or_default();
+            if failed.contains(&id) {
+                continue;
+            }
+            let handle = message.receipt_handle.clone().unwrap_or_default();
+            let deleted = self.sqs.delete_message().queue_url(&self.url).receipt_handle(handle).send().await;
+            if let Err(error) = deleted {
+                tracing::warn!(queue = %self.queue, error = %chain(&error), "a handled message was not deleted");
+            }
         }
-    };
-    delete(sqs, queue, &delivered, &failed).await;
+    }
 }
 
 async fn invoke(functions: &Functions, queue: Queue, event: SqsEvent) -> Result<SqsBatchResponse, BatchFailed> {
@@ -96,20 +124,6 @@ async fn invoke(functions: &Functions, queue: Queue, event: SqsEvent) -> Result<
             functions.settle_resources.handle(event).await
         }
         Queue::Refund => functions.refund_payment.handle(event).await,
-    }
-}
-
-/// Deletes what succeeded; what failed becomes visible again by itself.
-async fn delete(sqs: &Client, queue: Queue, delivered: &[&Message], failed: &[String]) {
-    for message in delivered {
-        let id = message.message_id.clone().unwrap_or_default();
-        if failed.contains(&id) {
-            continue;
-        }
-        let handle = message.receipt_handle.clone().unwrap_or_default();
-        if let Err(error) = sqs.delete_message().queue_url(queue_url(queue)).receipt_handle(handle).send().await {
-            tracing::warn!(%queue, error = %chain(&error), "a handled message was not deleted");
-        }
     }
 }
 

@@ -13,7 +13,7 @@ use base64::engine::general_purpose::STANDARD;
 use expiry_runtime::logs::chain;
 use serde_json::{Map, Value, json};
 
-use crate::cloud::Changes;
+use super::Signal;
 use crate::functions::Functions;
 use crate::settings::{ORDERS_TABLE, REGION};
 
@@ -60,14 +60,14 @@ impl Progress {
 #[error("the stream of {ORDERS_TABLE} {0}")]
 struct Unreadable(String);
 
-/// How many records the stream has had: without more there is nothing to read.
-pub type RecordsWritten = Arc<dyn Fn() -> u64 + Send + Sync>;
+/// How many records the stream has had: without more there is nothing to read. `None` of a cloud that does not say.
+pub type RecordsWritten = Arc<dyn Fn() -> Option<u64> + Send + Sync>;
 
-/// Reads the stream for ever, waiting on `changes` while nothing more is `written`.
+/// Reads the stream for ever, waiting on `signal` while nothing more is known to be `written`.
 pub async fn poll(
     streams: Client,
     functions: Arc<Functions>,
-    mut changes: Changes,
+    mut signal: impl Signal,
     written: RecordsWritten,
     progress: Progress,
 ) {
@@ -78,9 +78,10 @@ pub async fn poll(
             Ok(true) => {}
             Ok(false) => {
                 // Also what was trimmed before it could be read: nobody will ever read it.
-                progress.0.records.store(before, Ordering::SeqCst);
-                while written() == before {
-                    changes.next().await;
+                before.inspect(|before| progress.0.records.store(*before, Ordering::SeqCst));
+                signal.next().await;
+                while before.is_some() && written() == before {
+                    signal.next().await;
                 }
             }
             Err(error) => {

@@ -14,7 +14,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 pub(crate) use api::{Context, Route, execute};
-use expression::Expression;
+pub(crate) use expression::Expression;
 
 use super::chance::Chance;
 

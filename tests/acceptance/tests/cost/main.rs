@@ -1,6 +1,9 @@
 //! What an order costs at the database, exactly (DESIGN §6): write units as DynamoDB itself counts them, and the size of the stored
 //! item, of which one byte above 1,024 would double its writes.
 
+mod calls;
+mod naive;
+
 use std::collections::HashMap;
 use std::time::Duration;
 
