@@ -60,12 +60,21 @@ fn every_alarm_has_its_entry_and_every_entry_its_alarm() {
 #[test]
 fn the_runbook_names_only_what_is_there() {
     let template = Template::with(&[]);
+    let (contract, alarms) = (yaml("openapi.yaml"), alarms(&template));
     let runbook = one_line(&read("docs/RUNBOOK.md"));
-    let contract = yaml("openapi.yaml");
-    for code in between(&runbook, "`", "`") {
+    for code in runbook.split('`').skip(1).step_by(2) {
+        let is_of = |fits: fn(char) -> bool| code.chars().all(fits);
         if let Some((method @ ("GET" | "POST" | "PUT"), path)) = code.split_once(' ') {
-            let route = &contract["paths"][path][method.to_lowercase()];
-            assert!(route.is_object(), "there is no {code}");
+            assert!(contract["paths"][path][method.to_lowercase()].is_object(), "there is no {code}");
+        } else if code.contains('-') && is_of(|letter| matches!(letter, 'a'..='z' | '0'..='9' | '-')) {
+            let name = code.strip_prefix("order-expiry-").unwrap_or(code);
+            assert!(alarms.contains_key(name), "no alarm is called {code}");
+        } else if code.contains(char::is_lowercase)
+            && code.starts_with(char::is_uppercase)
+            && is_of(char::is_alphanumeric)
+        {
+            let is_there = ["Parameters", "Resources"].iter().any(|of| template.document[of][code].is_object());
+            assert!(is_there, "the template has no {code}");
         }
     }
     let widgets = widgets(&template);
@@ -91,9 +100,6 @@ fn the_runbook_names_only_what_is_there() {
     for text in logged.into_iter().flatten() {
         let text = text.split('"').nth(1).expect("a quoted text");
         assert!(code.contains(text), "nothing logs {text:?}");
-    }
-    for parameter in ["ScanPeriodMinutes", "ChannelCallSeconds", "SimChannelSecretId"] {
-        assert!(runbook.contains(parameter) && template.document["Parameters"][parameter].is_object());
     }
 }
 
