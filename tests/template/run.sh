@@ -27,4 +27,4 @@ echo "cfn-lint ${templates[*]}"
 "$tools/bin/cfn-lint" "${templates[@]}"
 "$tools/bin/sam" validate --lint --template-file template.yaml
 "$security/bin/checkov" --config-file tests/template/checkov.yaml --file "${templates[@]}" .github/workflows/*.yml
-"$security/bin/zizmor" --offline --quiet .github/workflows
+"$security/bin/zizmor" --offline --quiet --persona pedantic --strict-collection .github/workflows
