@@ -70,6 +70,11 @@ impl Metrics {
 
     fn write(&self, metric: Metric, unit: Unit, value: u64, dimensions: &[(Dimension, &str)]) {
         debug_assert_eq!(metric.unit(), unit, "{metric:?} is measured in its own unit");
+        let told_apart_by = dimensions.iter().map(|(dimension, _)| dimension);
+        debug_assert!(
+            told_apart_by.eq(metric.dimensions()),
+            "{metric:?} is written under its own dimensions: {dimensions:?}"
+        );
         let mut sets = vec![json!([])];
         if !dimensions.is_empty() {
             sets.push(dimensions.iter().map(|(dimension, _)| Value::from(dimension.as_str())).collect());

@@ -26,7 +26,7 @@ impl Unit {
 /// Everything the system measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Metric {
-    /// Orders that became CLOSED; dimension close reason.
+    /// Orders that became CLOSED.
     OrderClosed,
     /// Orders that became PAID.
     OrderPaid,
@@ -48,9 +48,9 @@ pub enum Metric {
     ScanLap,
     /// Closes that ran out of their rhythm, or that something only a person can settle holds up.
     ClosingNeedsAttention,
-    /// Channel calls without an answer in time; dimension channel.
+    /// Channel calls without an answer in time.
     ChannelTimeout,
-    /// Channel answers that mean nothing; dimension channel.
+    /// Channel answers that mean nothing.
     ChannelUnknown,
     /// Money that arrived for a CLOSED order.
     LatePayment,
@@ -62,17 +62,17 @@ pub enum Metric {
     SecondTransaction,
     /// Transactions that stand recorded for another order or attempt.
     TransactionTaken,
-    /// Callbacks refused; dimensions channel and reason.
+    /// Callbacks refused.
     CallbackRefused,
-    /// Invariants that a stored order breaks; dimension invariant.
+    /// Invariants that a stored order breaks.
     InvariantBreach,
-    /// Reservation entries that failed their own condition; dimension resource.
+    /// Reservation entries that failed their own condition.
     ReservationAnomaly,
-    /// Settlements that did not commit; dimension resource.
+    /// Settlements that did not commit.
     SettleFailed,
-    /// Refunds that the channel states done; dimension channel.
+    /// Refunds that the channel states done.
     RefundSucceeded,
-    /// Refunds that only a person can go on with; dimension channel.
+    /// Refunds that only a person can go on with.
     RefundFailed,
     /// Schedules that delayed messages stand in for.
     ScheduleNotCreated,
@@ -92,9 +92,9 @@ pub enum Metric {
     RefundBacklog,
     /// Gauge: the age of the oldest of them.
     OldestRefundAge,
-    /// Gauge: units of work not done; dimension resource.
+    /// Gauge: units of work not done.
     PendingUnits,
-    /// Gauge: the age of the oldest of them; dimension resource.
+    /// Gauge: the age of the oldest of them.
     OldestPendingAge,
 }
 
@@ -219,6 +219,45 @@ impl Metric {
             | Metric::PendingUnits => Unit::Count,
         }
     }
+
+    /// By what it is told apart, besides its sum over everything.
+    #[must_use]
+    pub const fn dimensions(self) -> &'static [Dimension] {
+        match self {
+            Metric::OrderClosed => &[Dimension::CloseReason],
+            Metric::OrderPaid => &[Dimension::Trigger],
+            Metric::ChannelTimeout | Metric::ChannelUnknown => &[Dimension::Channel],
+            Metric::CallbackRefused => &[Dimension::Channel, Dimension::Reason],
+            Metric::InvariantBreach => &[Dimension::Invariant],
+            Metric::SettleFailed | Metric::PendingUnits | Metric::OldestPendingAge => &[Dimension::Resource],
+            Metric::ExpireToClosed
+            | Metric::WakeEarly
+            | Metric::WakeLate
+            | Metric::WakeDuplicate
+            | Metric::WakeDropped
+            | Metric::FoundByScan
+            | Metric::ScanLastSuccess
+            | Metric::ScanLap
+            | Metric::ClosingNeedsAttention
+            | Metric::LatePayment
+            | Metric::AmountMismatch
+            | Metric::ForeignRefund
+            | Metric::SecondTransaction
+            | Metric::TransactionTaken
+            | Metric::ReservationAnomaly
+            | Metric::RefundSucceeded
+            | Metric::RefundFailed
+            | Metric::ScheduleNotCreated
+            | Metric::ClockSkew
+            | Metric::Contention
+            | Metric::UnpaidOrders
+            | Metric::OverdueOrders
+            | Metric::OldestOverdueAge
+            | Metric::ClosingOverLease
+            | Metric::RefundBacklog
+            | Metric::OldestRefundAge => &[],
+        }
+    }
 }
 
 /// By what a metric is told apart. Values come from small, closed sets: each costs a metric of its own.
@@ -230,13 +269,11 @@ pub enum Dimension {
     CloseReason,
     /// The id of an invariant, for example `I4`.
     Invariant,
-    /// A queue by its name.
-    Queue,
     /// Why something was refused.
     Reason,
-    /// A kind of resource: stock, coupon, points or quota.
+    /// A kind of work: stock, coupon, points, quota, cap; among what waits also ask, refund, anomaly.
     Resource,
-    /// What set a close off.
+    /// What set off the write that made an order PAID.
     Trigger,
 }
 
@@ -248,7 +285,6 @@ impl Dimension {
             Dimension::Channel => "channel",
             Dimension::CloseReason => "close_reason",
             Dimension::Invariant => "invariant",
-            Dimension::Queue => "queue",
             Dimension::Reason => "reason",
             Dimension::Resource => "resource",
             Dimension::Trigger => "trigger",

@@ -26,16 +26,28 @@ pub(crate) struct Template {
 
 impl Template {
     pub(crate) fn with(parameters: &[(&str, &str)]) -> Template {
-        let document = yaml("template.yaml");
+        let given = parameters.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        Template::new(yaml("template.yaml"), given)
+    }
+
+    /// A stack that this one brings along, with the parameters that it is given.
+    pub(crate) fn nested(&self, name: &str) -> Template {
+        let stack = self.resources("AWS::CloudFormation::Stack")[name];
+        let given = stack["Parameters"].as_object().expect("parameters").iter();
+        let given = given.map(|(name, value)| (name.clone(), self.text(value).expect("a value")));
+        Template::new(yaml(stack["TemplateURL"].as_str().expect("a file")), given)
+    }
+
+    fn new(document: Value, given: impl Iterator<Item = (String, String)>) -> Template {
         let mut values = BTreeMap::new();
         for (name, parameter) in document["Parameters"].as_object().expect("parameters") {
             if let Some(default) = parameter.get("Default") {
                 values.insert(name.clone(), plain(default).expect("a plain default"));
             }
         }
-        for (name, value) in parameters {
-            assert!(document["Parameters"][name].is_object(), "{name} is a parameter");
-            values.insert((*name).to_owned(), (*value).to_owned());
+        for (name, value) in given {
+            assert!(document["Parameters"][&name].is_object(), "{name} is a parameter");
+            values.insert(name, value);
         }
         Template { document, parameters: values }
     }

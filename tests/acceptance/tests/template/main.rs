@@ -2,6 +2,8 @@
 //! there, and what is there the code needs. That CloudFormation takes it is checked by tests/template/run.sh.
 
 mod document;
+mod observability;
+mod runbook;
 mod source;
 
 use std::collections::BTreeSet;

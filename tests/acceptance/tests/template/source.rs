@@ -26,6 +26,19 @@ pub(crate) fn set<T: Into<String>>(names: impl IntoIterator<Item = T>) -> BTreeS
     names.into_iter().map(Into::into).collect()
 }
 
+/// The text of every function's code and of all that they share.
+pub(crate) fn all_code() -> String {
+    fn below(path: &str) -> String {
+        let of_entry = |name: &String| match root().join(path).join(name).is_dir() {
+            true => below(&format!("{path}/{name}")),
+            false if name.ends_with(".rs") => read(format!("{path}/{name}")),
+            false => String::new(),
+        };
+        entries(path).iter().map(of_entry).collect()
+    }
+    below("functions") + &below("shared")
+}
+
 /// The text of a function's code.
 pub(crate) struct Source {
     main: String,
