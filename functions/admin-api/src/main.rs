@@ -13,7 +13,7 @@ use lambda_runtime::LambdaEvent;
 fn main() -> ExitCode {
     boot::run(async {
         let config = Config::from_env()?;
-        let context = Context::new(&config, &sdk::load().await, Surroundings::in_lambda())?;
+        let context = Context::new(&config, &sdk::load().await, Surroundings::in_lambda(&config))?;
         let function = Arc::new(AdminApi::new(Arc::new(context)));
         Ok(move |event: LambdaEvent<Request>| {
             let function = Arc::clone(&function);

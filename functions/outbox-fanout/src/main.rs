@@ -22,7 +22,7 @@ fn main() -> ExitCode {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let queues = Queues::new(aws_sdk_sqs::Client::new(&sdk), config.queue_urls(&Queue::ALL)?);
         let schedules = WakeSchedules::new(aws_sdk_scheduler::Client::new(&sdk), config.scheduler()?.clone());
-        let metrics = Metrics::on_stdout(Arc::clone(&clock));
+        let metrics = Metrics::on_stdout(Arc::clone(&clock), &config.metrics_namespace);
         let function = Arc::new(OutboxFanout::new(clock, metrics, queues, schedules));
         Ok(move |event: LambdaEvent<Event>| {
             let function = Arc::clone(&function);

@@ -14,7 +14,7 @@ use start_payment::StartPayment;
 fn main() -> ExitCode {
     boot::run(async {
         let config = Config::from_env()?;
-        let context = Context::new(&config, &sdk::load().await, Surroundings::in_lambda())?;
+        let context = Context::new(&config, &sdk::load().await, Surroundings::in_lambda(&config))?;
         let function = Arc::new(StartPayment::new(Arc::new(context)));
         Ok(move |event: LambdaEvent<Request>| {
             let function = Arc::clone(&function);

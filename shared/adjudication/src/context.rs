@@ -57,10 +57,10 @@ pub struct Surroundings {
 impl Surroundings {
     /// Those of a Lambda function.
     #[must_use]
-    pub fn in_lambda() -> Surroundings {
+    pub fn in_lambda(config: &Config) -> Surroundings {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         Surroundings {
-            metrics: Metrics::on_stdout(Arc::clone(&clock)),
+            metrics: Metrics::on_stdout(Arc::clone(&clock), &config.metrics_namespace),
             clock,
             ids: Arc::new(SystemIds),
             transport: Arc::new(HttpTransport::new()),

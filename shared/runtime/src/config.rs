@@ -14,6 +14,7 @@ use expiry_core::ids::{ChannelId, MerchantId};
 
 pub use self::error::ConfigError;
 use self::read::Reader;
+use crate::metrics::NAMESPACE;
 use crate::queues::{QueueUrls, url_variable};
 use expiry_core::message::Queue;
 
@@ -34,6 +35,8 @@ pub struct Config {
     pub orders_table: String,
     /// `RESOURCES_TABLE`.
     pub resources_table: String,
+    /// `METRICS_NAMESPACE`, default [`NAMESPACE`]: two stacks in one account must not hear each other's metrics.
+    pub metrics_namespace: String,
     /// `EXPIRY_RULES`, JSON; default [`DEFAULT_RULES`].
     pub expiry_rules: ExpiryRules,
     /// `LEASE_SECONDS`, 1 … 900, default 30: how long a closer owns an order.
@@ -115,6 +118,7 @@ impl Config {
         Ok(Config {
             orders_table: read.table("ORDERS_TABLE")?,
             resources_table: read.table("RESOURCES_TABLE")?,
+            metrics_namespace: read.namespace("METRICS_NAMESPACE", NAMESPACE)?,
             expiry_rules: read.rules("EXPIRY_RULES", DEFAULT_RULES)?,
             lease: read.seconds("LEASE_SECONDS", 30, 1..=900)?,
             scan_grace: read.seconds("SCAN_GRACE_SECONDS", 120, 0..=86_400)?,

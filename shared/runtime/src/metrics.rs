@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 
 pub use self::names::{Dimension, Metric, Unit};
 
-/// The namespace of every metric.
+/// The namespace of every metric without `METRICS_NAMESPACE`.
 pub const NAMESPACE: &str = "OrderExpiry";
 
 /// Where finished lines go, without their line end.
@@ -26,6 +26,7 @@ pub type Sink = Arc<dyn Fn(&str) + Send + Sync>;
 pub struct Metrics {
     clock: Arc<dyn Clock>,
     sink: Sink,
+    namespace: Arc<str>,
 }
 
 impl fmt::Debug for Metrics {
@@ -38,19 +39,17 @@ impl Metrics {
     /// Metrics stamped by `clock` and written to `sink`.
     #[must_use]
     pub fn new(clock: Arc<dyn Clock>, sink: Sink) -> Metrics {
-        Metrics { clock, sink }
+        Metrics { clock, sink, namespace: NAMESPACE.into() }
     }
 
-    /// Metrics on stdout, where CloudWatch finds them.
+    /// Metrics of `namespace` on stdout, where CloudWatch finds them.
     #[must_use]
-    pub fn on_stdout(clock: Arc<dyn Clock>) -> Metrics {
-        Metrics::new(
-            clock,
-            Arc::new(|line| {
-                // A closed stdout must not fail the order whose metric this is.
-                let _ = writeln!(std::io::stdout().lock(), "{line}");
-            }),
-        )
+    pub fn on_stdout(clock: Arc<dyn Clock>, namespace: &str) -> Metrics {
+        let sink: Sink = Arc::new(|line| {
+            // A closed stdout must not fail the order whose metric this is.
+            let _ = writeln!(std::io::stdout().lock(), "{line}");
+        });
+        Metrics { namespace: namespace.into(), ..Metrics::new(clock, sink) }
     }
 
     /// Adds `times` to a metric of [`Unit::Count`].
@@ -85,7 +84,7 @@ impl Metrics {
             json!({
                 "Timestamp": self.clock.now().as_millis(),
                 "CloudWatchMetrics": [{
-                    "Namespace": NAMESPACE,
+                    "Namespace": *self.namespace,
                     "Dimensions": sets,
                     "Metrics": [{"Name": metric.as_str(), "Unit": metric.unit().as_str()}],
                 }],

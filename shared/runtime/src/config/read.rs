@@ -47,6 +47,17 @@ impl Reader<'_> {
         })
     }
 
+    /// What CloudWatch takes for a namespace that is not AWS's.
+    pub(super) fn namespace(&self, variable: &'static str, default: &str) -> Result<String, ConfigError> {
+        if (self.0)(variable).is_none() {
+            return Ok(default.to_owned());
+        }
+        self.form(variable, "a namespace of metrics: letters, digits and . - _ / #", |value| {
+            let is_taken = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_' | b'/' | b'#');
+            (1..=255).contains(&value.len()) && value.bytes().all(is_taken) && !value.starts_with("AWS/")
+        })
+    }
+
     pub(super) fn url(&self, variable: &'static str) -> Result<String, ConfigError> {
         self.form(variable, "a URL that begins with http:// or https://", |value| {
             ["http://", "https://"].iter().any(|scheme| value.strip_prefix(scheme).is_some_and(|rest| !rest.is_empty()))

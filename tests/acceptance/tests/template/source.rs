@@ -74,7 +74,7 @@ impl Source {
 
     /// The variables it needs or may use.
     pub(crate) fn variables(&self) -> BTreeSet<String> {
-        let mut variables = set(["ORDERS_TABLE", "RESOURCES_TABLE", "RUST_LOG"]);
+        let mut variables = set(["ORDERS_TABLE", "RESOURCES_TABLE", "RUST_LOG", "METRICS_NAMESPACE"]);
         for (word, variable) in [
             ("config.expiry_rules", "EXPIRY_RULES"),
             ("config.max_open_orders_per_user", "MAX_OPEN_ORDERS_PER_USER"),
