@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use aws_lambda_events::event::sqs::SqsEvent;
 use close_order::CloseOrder;
-use expiry_adjudication::{Context, Surroundings};
+use expiry_adjudication::Context;
 use expiry_core::message::Queue;
 use expiry_runtime::config::Config;
 use expiry_runtime::queues::Queues;
@@ -17,7 +17,7 @@ fn main() -> ExitCode {
     boot::run(async {
         let config = Config::from_env()?;
         let sdk = sdk::load().await;
-        let context = Context::new(&config, &sdk, Surroundings::in_lambda(&config))?;
+        let context = Context::in_lambda(&config, &sdk).await?;
         let queues = Queues::new(aws_sdk_sqs::Client::new(&sdk), config.queue_urls(&[Queue::Close])?);
         let schedules = WakeSchedules::new(aws_sdk_scheduler::Client::new(&sdk), config.scheduler()?.clone());
         let function = Arc::new(CloseOrder::new(Arc::new(context), queues, schedules));

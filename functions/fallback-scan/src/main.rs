@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use expiry_adjudication::{Context, Surroundings};
+use expiry_adjudication::Context;
 use expiry_core::message::Queue;
 use expiry_core::time::Timestamp;
 use expiry_runtime::config::Config;
@@ -16,7 +16,7 @@ fn main() -> ExitCode {
     boot::run(async {
         let config = Config::from_env()?;
         let sdk = sdk::load().await;
-        let context = Context::new(&config, &sdk, Surroundings::in_lambda(&config))?;
+        let context = Context::in_lambda(&config, &sdk).await?;
         let queues = Queues::new(aws_sdk_sqs::Client::new(&sdk), config.queue_urls(&Queue::ALL)?);
         let function = Arc::new(FallbackScan::new(Arc::new(context), queues, config.scan_grace));
         Ok(move |event: LambdaEvent<serde_json::Value>| {

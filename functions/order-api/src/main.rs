@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use expiry_adjudication::{Context, Surroundings};
+use expiry_adjudication::Context;
 use expiry_runtime::config::Config;
 use expiry_runtime::http::Request;
 use expiry_runtime::{boot, sdk};
@@ -13,7 +13,7 @@ use order_api::OrderApi;
 fn main() -> ExitCode {
     boot::run(async {
         let config = Config::from_env()?;
-        let context = Context::new(&config, &sdk::load().await, Surroundings::in_lambda(&config))?;
+        let context = Context::in_lambda(&config, &sdk::load().await).await?;
         let function = Arc::new(OrderApi::new(Arc::new(context)));
         Ok(move |event: LambdaEvent<Request>| {
             let function = Arc::clone(&function);

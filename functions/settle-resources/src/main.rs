@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use aws_lambda_events::event::sqs::SqsEvent;
-use expiry_adjudication::{Context, Surroundings};
+use expiry_adjudication::Context;
 use expiry_core::message::Queue;
 use expiry_runtime::config::Config;
 use expiry_runtime::queues::Queues;
@@ -16,7 +16,7 @@ fn main() -> ExitCode {
     boot::run(async {
         let config = Config::from_env()?;
         let sdk = sdk::load().await;
-        let context = Context::new(&config, &sdk, Surroundings::in_lambda(&config))?;
+        let context = Context::in_lambda(&config, &sdk).await?;
         let needed = [Queue::StockRelease, Queue::CouponRelease, Queue::PointsRelease, Queue::QuotaRelease];
         let queues = Queues::new(aws_sdk_sqs::Client::new(&sdk), config.queue_urls(&needed)?);
         let function = Arc::new(SettleResources::new(Arc::new(context), queues));

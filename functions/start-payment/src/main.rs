@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use expiry_adjudication::{Context, Surroundings};
+use expiry_adjudication::Context;
 use expiry_core::time::Timestamp;
 use expiry_runtime::config::Config;
 use expiry_runtime::http::Request;
@@ -14,7 +14,7 @@ use start_payment::StartPayment;
 fn main() -> ExitCode {
     boot::run(async {
         let config = Config::from_env()?;
-        let context = Context::new(&config, &sdk::load().await, Surroundings::in_lambda(&config))?;
+        let context = Context::in_lambda(&config, &sdk::load().await).await?;
         let function = Arc::new(StartPayment::new(Arc::new(context)));
         Ok(move |event: LambdaEvent<Request>| {
             let function = Arc::clone(&function);

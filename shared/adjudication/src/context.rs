@@ -14,6 +14,7 @@ use expiry_runtime::boot::StartError;
 use expiry_runtime::clock::SystemClock;
 use expiry_runtime::config::Config;
 use expiry_runtime::ids::SystemIds;
+use expiry_runtime::logs::chain;
 use expiry_runtime::metrics::{Metric, Metrics};
 use expiry_runtime::skew::{SkewGuard, UntrustedClock};
 use expiry_store::{Store, Tables};
@@ -56,8 +57,7 @@ pub struct Surroundings {
 
 impl Surroundings {
     /// Those of a Lambda function.
-    #[must_use]
-    pub fn in_lambda(config: &Config) -> Surroundings {
+    fn in_lambda(config: &Config) -> Surroundings {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         Surroundings {
             metrics: Metrics::on_stdout(Arc::clone(&clock), &config.metrics_namespace),
@@ -69,6 +69,18 @@ impl Surroundings {
 }
 
 impl Context {
+    /// That of a Lambda function, with its way to the database open.
+    ///
+    /// # Errors
+    /// As [`new`](Context::new).
+    pub async fn in_lambda(config: &Config, sdk: &SdkConfig) -> Result<Context, StartError> {
+        let context = Context::new(config, sdk, Surroundings::in_lambda(config))?;
+        if let Err(error) = context.store.warm().await {
+            tracing::warn!(error = %chain(&error), "the database does not answer at the start");
+        }
+        Ok(context)
+    }
+
     /// Builds it from the environment's settings.
     ///
     /// # Errors

@@ -124,6 +124,13 @@ fn dimensions(metric: Metric) -> BTreeSet<String> {
 }
 
 #[test]
+fn functions_write_where_the_alarms_look() {
+    for (name, function) in Template::with(&[]).functions() {
+        assert_eq!(function.variables()["METRICS_NAMESPACE"], format!("{NAMESPACE}/shop"), "{name}");
+    }
+}
+
+#[test]
 fn every_metric_has_an_alarm_or_a_reason_to_have_none_and_is_on_the_dashboard() {
     let template = Template::with(&[]);
     let alarms = alarms(&template);
