@@ -1,0 +1,165 @@
+"""Starts each function against a Runtime API and an AWS that answer at once, and prints what it weighs and how long it takes.
+
+The median of many starts, the functions in turn, so that what disturbs the machine disturbs all alike. A start ends with the answer to
+the first event, before which the function has made its first signed call and, but for the fan-out, one more for the event.
+"""
+
+import gzip
+import json
+import os
+import statistics
+import sys
+import threading
+import time
+from email.utils import formatdate
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+STARTS = 30
+#: What a start may take, as a multiple of one that does nothing; what a function may weigh, gzipped; the memory it may ever use.
+RATIO, MEGABYTES, MEBIBYTES = 1.5, 2.5, 20
+
+ARN = "arn:aws:sqs:us-east-1:000000000000:"
+NOBODY = "0" * 24
+QUEUES = ["CLOSE", "STOCK_RELEASE", "COUPON_RELEASE", "POINTS_RELEASE", "QUOTA_RELEASE", "REFUND"]
+
+
+def http(method, path, parameters=None, body=None, claims=None):
+    return {
+        "version": "2.0", "routeKey": f"{method} {path}", "rawPath": path, "rawQueryString": "",
+        "headers": {"content-type": "application/json"}, "pathParameters": parameters or {}, "isBase64Encoded": False,
+        "body": json.dumps(body) if body is not None else None,
+        "requestContext": {
+            "accountId": "0", "apiId": "a", "domainName": "d", "stage": "$default", "requestId": "r", "timeEpoch": 0,
+            "routeKey": f"{method} {path}",
+            "authorizer": {"jwt": {"claims": {"sub": "backend", "role": "operator", **(claims or {})}, "scopes": None}},
+            "http": {"method": method, "path": path, "protocol": "HTTP/1.1", "sourceIp": "127.0.0.1", "userAgent": ""},
+        },
+    }
+
+
+def message(queue, body):
+    return {"Records": [{
+        "messageId": "m", "receiptHandle": "r", "body": json.dumps(body), "md5OfBody": "", "messageAttributes": {},
+        "attributes": {"ApproximateReceiveCount": "1", "SentTimestamp": "0"},
+        "eventSource": "aws:sqs", "eventSourceARN": ARN + queue, "awsRegion": "us-east-1",
+    }]}
+
+
+#: An event of each function about an order that nobody made.
+EVENTS = {
+    "bare": {},
+    "admin-api": http("GET", f"/admin/orders/{NOBODY}"),
+    "close-order": message("close", {"type": "wake", "order_id": NOBODY, "expire_at": 0, "hop": 0}),
+    "create-order": http("POST", "/orders", body={
+        "user_id": "u", "currency": "CNY", "lines": [{"sku": "S", "quantity": 1, "unit_price": 1}], "payable_amount": 1,
+    }),
+    "fallback-scan": {},
+    "order-api": http("GET", f"/orders/{NOBODY}", {"id": NOBODY}),
+    "outbox-fanout": {"Records": []},
+    "payment-callback": http("POST", "/webhooks/sim", {"channel": "sim"}, {}),
+    "refund-payment": message("refund", {"type": "unit", "order_id": NOBODY, "unit": "refund:1"}),
+    "settle-resources": message("stock-release", {"type": "unit", "order_id": NOBODY, "unit": "stock"}),
+    "start-payment": http("POST", f"/orders/{NOBODY}/payments", {"id": NOBODY}, {"channel": "sim"}),
+}
+
+
+class Server(BaseHTTPRequestHandler):
+    """The Runtime API below /2018-06-01, and an AWS that knows nothing everywhere else."""
+
+    protocol_version = "HTTP/1.1"
+    event, answered, calls, was_asked, answers = None, threading.Event(), 0, False, []
+
+    def answer(self, status, body, **headers):
+        self.send_response_only(status)
+        for name, value in {"Date": formatdate(usegmt=True), "Content-Type": "application/json", **headers}.items():
+            self.send_header(name.replace("_", "-"), value)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def do_GET(self):
+        if Server.was_asked:
+            # There is no second event: the function is ended while it waits.
+            threading.Event().wait(60)
+            return
+        Server.was_asked = True
+        self.answer(
+            200, json.dumps(Server.event).encode(),
+            Lambda_Runtime_Aws_Request_Id="request",
+            Lambda_Runtime_Deadline_Ms=str(int(time.time() * 1000) + 30_000),
+            Lambda_Runtime_Invoked_Function_Arn="arn:aws:lambda:us-east-1:000000000000:function:f",
+        )
+
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        if self.path.startswith("/2018-06-01/"):
+            Server.answers.append((self.path.rsplit("/", 1)[-1], time.perf_counter(), body))
+            Server.answered.set()
+            self.answer(202, b"{}")
+        else:
+            Server.calls += 1
+            self.answer(200, b"{}")
+
+    def log_message(self, *_):
+        pass
+
+
+def environment(port):
+    url = f"http://127.0.0.1:{port}"
+    return {
+        "AWS_LAMBDA_RUNTIME_API": f"127.0.0.1:{port}", "AWS_LAMBDA_FUNCTION_NAME": "f", "AWS_LAMBDA_FUNCTION_VERSION": "1",
+        "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": "512", "AWS_LAMBDA_LOG_GROUP_NAME": "g", "AWS_LAMBDA_LOG_STREAM_NAME": "s",
+        "AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "k", "AWS_SECRET_ACCESS_KEY": "s", "AWS_ENDPOINT_URL": url,
+        "AWS_EC2_METADATA_DISABLED": "true", "RUST_LOG": "error",
+        "ORDERS_TABLE": "orders", "RESOURCES_TABLE": "resources", "CHANNELS": "sim", "SIM_CHANNEL_URL": url,
+        "SIM_CHANNEL_SECRET": "secret", "SCHEDULE_GROUP": "wake", "SCHEDULE_ROLE_ARN": "arn:aws:iam::000000000000:role/wake",
+        "CLOSE_QUEUE_ARN": ARN + "close", **{f"{queue}_QUEUE_URL": f"{url}/0/{queue.lower()}" for queue in QUEUES},
+    }
+
+
+def start(bootstrap, event, port):
+    """Milliseconds to the answer of the first event, the most memory in MiB, and the calls of AWS."""
+    Server.event, Server.calls, Server.was_asked, Server.answers = event, 0, False, []
+    Server.answered.clear()
+    began = time.perf_counter()
+    with open(os.devnull, "w") as nowhere:
+        child = os.posix_spawn(
+            bootstrap, [bootstrap], environment(port),
+            file_actions=[(os.POSIX_SPAWN_DUP2, nowhere.fileno(), 1)],
+        )
+    if not Server.answered.wait(20):
+        sys.exit(f"{bootstrap} answered nothing")
+    os.kill(child, 9)
+    _, _, used = os.wait4(child, 0)
+    kind, at, body = Server.answers[0]
+    if kind != "response":
+        sys.exit(f"{bootstrap} failed: {body.decode()}")
+    return (at - began) * 1000, used.ru_maxrss / 1024, Server.calls
+
+
+def main():
+    folder = Path(sys.argv[1])
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Server)
+    server.daemon_threads = True
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    measured = {name: [] for name in EVENTS}
+    for _ in range(STARTS):
+        for name, event in EVENTS.items():
+            measured[name].append(start(str(folder / name / "bootstrap"), event, server.server_port))
+
+    print(f"| function | gzipped MB | start to first answer, ms (median of {STARTS}) | ratio | peak MiB | calls of AWS |")
+    print("|---|---|---|---|---|---|")
+    bare, missed = statistics.median(row[0] for row in measured["bare"]), []
+    for name, rows in measured.items():
+        took = statistics.median(row[0] for row in rows)
+        memory, calls = max(row[1] for row in rows), rows[0][2]
+        weight = len(gzip.compress((folder / name / "bootstrap").read_bytes(), 9)) / 1e6
+        print(f"| {name} | {weight:.2f} | {took:.1f} | {took / bare:.2f} | {memory:.1f} | {calls} |")
+        if took / bare > RATIO or weight > MEGABYTES or memory > MEBIBYTES:
+            missed.append(name)
+    if missed:
+        sys.exit(f"more than {MEGABYTES} MB, {RATIO} times a bare start or {MEBIBYTES} MiB: {', '.join(missed)}")
+
+
+main()
