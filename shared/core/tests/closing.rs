@@ -5,7 +5,7 @@ mod scene;
 use std::time::Duration;
 
 use expiry_core::attempt::{AttemptStatus, Standing};
-use expiry_core::closing::{CloseReason, Turn};
+use expiry_core::closing::{CloseReason, CloseTrigger, Turn};
 use expiry_core::decide::ask::AskOutcome;
 use expiry_core::decide::close::{Close, CloseOutcome};
 use expiry_core::decide::{Answer, Decision, Knowledge, Question, Sequence, decide};
@@ -733,4 +733,10 @@ mod rule_never {
         let run = run(&order, &ask(), &world().paid(&order, 1), credential());
         assert_eq!(run.order.status, OrderStatus::Paid);
     }
+}
+
+#[test]
+fn triggers_and_reasons_are_called_as_the_contract_calls_them() {
+    assert_eq!(CloseTrigger::ALL.map(CloseTrigger::name), ["wake", "scan", "retry", "cancel", "operator"]);
+    assert_eq!(CloseReason::ALL.map(CloseReason::name), ["expired", "cancelled_by_user", "cancelled_by_operator"]);
 }

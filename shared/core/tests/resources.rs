@@ -4,6 +4,7 @@ mod scene;
 
 use expiry_core::decide::create::{Creation, InvalidOrder, NewLine, NewOrder, create};
 use expiry_core::decide::settle::{Settle, SettleOutcome};
+use expiry_core::decide::{Decision, Knowledge, decide};
 use expiry_core::ids::{ActivityId, CouponId, RuleId};
 use expiry_core::invariants::breaches;
 use expiry_core::limits;
@@ -11,7 +12,7 @@ use expiry_core::money::Amount;
 use expiry_core::order::{Order, OrderStatus};
 use expiry_core::pending::Unit;
 use expiry_core::reservation::{CounterKey, CouponReason, CouponStatus, HoldStatus, ResourceKind};
-use expiry_core::row::{CounterChange, CouponChange, CouponTerms, OpenOrdersChange, Row};
+use expiry_core::row::{CounterChange, CouponChange, CouponTerms, OpenOrdersChange, Refusal, Row};
 use expiry_core::signal::Signal;
 use scene::*;
 
@@ -233,6 +234,21 @@ mod settling {
             assert!(run.order.pending.contains(&aside) && run.rows.is_empty());
             assert_eq!(run.order.coupon.as_ref().map(|coupon| coupon.status), Some(CouponStatus::Locked));
         }
+    }
+
+    #[test]
+    fn terms_are_read_anew_when_the_write_did_not_find_them_as_read_and_kept_whatever_else_it_refused() {
+        let closed = order().holding_everything().closed().build();
+        let asks_again = |refusal: Refusal| {
+            let mut known = Knowledge::default();
+            let settle = Settle { unit: COUPON };
+            let Decision::Ask(question) = decide(&closed, &settle, &known, later()) else { panic!("it asks") };
+            known.learn(&closed, world().coupon(&closed, |_| {}).answer(&question, later()));
+            known.refuse(closed.version, refusal);
+            matches!(decide(&closed, &settle, &known, later()), Decision::Ask(_))
+        };
+        assert!(asks_again(Refusal::Coupon));
+        assert!(!asks_again(Refusal::OpenOrders));
     }
 
     #[test]
