@@ -10,6 +10,7 @@ pub mod drivers;
 pub mod figures;
 pub mod functions;
 mod news;
+pub mod outside;
 pub mod server;
 pub mod settings;
 pub mod sim;

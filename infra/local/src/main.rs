@@ -6,9 +6,10 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use expiry_channels::sim::signature::SigningKey;
 use expiry_runtime::logs::{self, FILTER_VARIABLE, chain};
 use local::system::Parts;
-use local::{Settings, System, demo, server};
+use local::{Settings, System, demo, outside, server};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -18,6 +19,7 @@ const USAGE: &str = "\
 usage: cargo run                   an empty system on http://127.0.0.1:8787, in memory
        cargo run -- --data DIR     the same, its database kept in DIR
        cargo run -- demo           a shop plays every kind of order, prints one page and checks the invariants
+       cargo run -- outside        only what stands outside a shop: the payment channel's simulator, an issuer of test tokens
 
 The environment sets PORT, EXPIRY_RULES, LEASE_SECONDS, SCAN_GRACE_SECONDS, MAX_OPEN_ORDERS_PER_USER, CHANNELS, RUST_LOG.";
 
@@ -31,6 +33,8 @@ enum Task {
     Serve { data: Option<PathBuf> },
     /// Play the demo.
     Demo,
+    /// Serve channel and issuer until a signal comes.
+    Outside,
     /// Say what can be asked for.
     Help,
 }
@@ -42,10 +46,11 @@ fn task(arguments: impl Iterator<Item = OsString>) -> Result<Task, String> {
         [] => Ok(Task::Serve { data: None }),
         ["-h" | "--help", ..] => Ok(Task::Help),
         ["demo"] => Ok(Task::Demo),
+        ["outside"] => Ok(Task::Outside),
         ["--data"] | ["--data", ""] => Err("--data needs a folder".to_owned()),
         // The folder is taken as it was given, UTF-8 or not.
         ["--data", _] => Ok(Task::Serve { data: arguments.into_iter().nth(1).map(PathBuf::from) }),
-        ["demo" | "--data", .., extra] => Err(format!("{extra:?} is one argument too many")),
+        ["demo" | "outside" | "--data", .., extra] => Err(format!("{extra:?} is one argument too many")),
         [unknown, ..] => Err(format!("{unknown:?} is not an argument")),
     }
 }
@@ -55,6 +60,7 @@ async fn main() -> ExitCode {
     let (failed, done) = match task(std::env::args_os().skip(1)) {
         Ok(Task::Serve { data }) => ("the local system does not start", serve(data).await),
         Ok(Task::Demo) => ("the demo breaks off", play().await),
+        Ok(Task::Outside) => ("channel and issuer do not start", stand_outside().await),
         Ok(Task::Help) => {
             println!("{USAGE}");
             return ExitCode::SUCCESS;
@@ -71,24 +77,38 @@ async fn main() -> ExitCode {
 }
 
 async fn serve(data: Option<PathBuf>) -> Result<ExitCode, AnyError> {
+    let (mut settings, listener, stop) = begin().await?;
+    settings.data = data;
+    let system = Arc::new(System::start(&settings, Parts::default()).await?);
+    println!("order-expiry listens on http://{}", listener.local_addr()?);
+    server::serve(system, listener, stop).await?;
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn stand_outside() -> Result<ExitCode, AnyError> {
+    let (settings, listener, stop) = begin().await?;
+    let key = SigningKey::new(&settings.sim_secret).ok_or("SIM_CHANNEL_SECRET is empty")?;
+    println!("channel and issuer listen on http://{}", listener.local_addr()?);
+    outside::serve(key, listener, stop).await?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What every server needs first: logs, settings, its address, and the signals that end it.
+async fn begin() -> Result<(Settings, TcpListener, impl Future<Output = ()> + Send + 'static), AnyError> {
     logs::start()?;
     // Text that is not UTF-8 is kept, changed, so that it is refused as a bad value and never taken for an absent one.
     let lookup = |name: &str| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned());
-    let mut settings = Settings::from_lookup(&lookup)?;
-    settings.data = data;
+    let settings = Settings::from_lookup(&lookup)?;
     let listener = TcpListener::bind(settings.listen).await;
     let listener = listener.map_err(|error| format!("{} cannot be listened on: {error}", settings.listen))?;
     let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
-    let system = Arc::new(System::start(&settings, Parts::default()).await?);
-    println!("order-expiry listens on http://{}", listener.local_addr()?);
     let stop = async move {
         tokio::select! {
             _ = terminate.recv() => {}
             _ = interrupt.recv() => {}
         }
     };
-    server::serve(system, listener, stop).await?;
-    Ok(ExitCode::SUCCESS)
+    Ok((settings, listener, stop))
 }
 
 /// The page alone, unless `RUST_LOG` asks for more.
@@ -114,6 +134,7 @@ mod tests {
         assert_eq!(asked(&[]), Ok(Task::Serve { data: None }));
         assert_eq!(asked(&["--data", "x"]), Ok(Task::Serve { data: Some("x".into()) }));
         assert_eq!(asked(&["demo"]), Ok(Task::Demo));
+        assert_eq!(asked(&["outside"]), Ok(Task::Outside));
         assert_eq!(asked(&["--help"]), Ok(Task::Help));
         for (words, refusal) in [
             (&["--data"][..], "--data needs a folder"),
