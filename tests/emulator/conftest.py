@@ -16,6 +16,7 @@ def cloud():
     target = Path(os.environ["TARGET"])
     cloud = Cloud.start(ROOT, target, Path(os.environ["TOOLS"]))
     yield cloud
+    cloud.keep_logs()
     cloud.stop()
 
 
@@ -24,5 +25,6 @@ def shop(cloud):
     target = Path(os.environ["TARGET"])
     began = time.monotonic()
     outputs = deploy(cloud, ROOT, Path(os.environ["FUNCTIONS"]), target, os.environ["SAM"])
+    cloud.warm()
     print(f"\ndeployed in {time.monotonic() - began:.0f} s")
     return Shop(cloud, outputs)

@@ -66,11 +66,24 @@ class Cloud:
             raise
         return cls(*started, calls, logs)
 
-    def client(self, service):
+    def client(self, service, process=None):
         return boto3.client(
-            service, endpoint_url=self.emulator.url, region_name=REGION,
+            service, endpoint_url=(process or self.emulator).url, region_name=REGION,
             aws_access_key_id="test", aws_secret_access_key="test",
         )
+
+    def warm(self):
+        """The first call of a service loads its model, in the emulator and on the wire, for longer than a function waits."""
+        for service, call in [("dynamodb", "list_tables"), ("sqs", "list_queues"), ("scheduler", "list_schedules")]:
+            getattr(self.client(service, self.wire), call)()
+
+    def keep_logs(self):
+        """What the functions logged, in a file each: the emulator's log groups go with it."""
+        logs = self.client("logs")
+        for group in logs.describe_log_groups(logGroupNamePrefix="/aws/lambda/")["logGroups"]:
+            pages = logs.get_paginator("filter_log_events").paginate(logGroupName=group["logGroupName"])
+            lines = [event["message"].rstrip() for page in pages for event in page["events"]]
+            (self.logs / f"{group['logGroupName'].rsplit('/', 1)[-1]}.log").write_text("\n".join(lines))
 
     def stop(self):
         for process in (self.outside, self.wire, self.emulator):
@@ -107,6 +120,22 @@ def parameters(cloud):
     }
 
 
+def rename_schedules(cloud):
+    """MiniStack 1.5.33 takes every schedule for one of the group `default` when it checks a role (its `iam_actions.py`), so what a
+    role allows in our group it is allowed there as well: the same actions, and none that the template does not give."""
+    iam = cloud.client("iam")
+    for role in iam.list_roles()["Roles"]:
+        for name in iam.list_role_policies(RoleName=role["RoleName"])["PolicyNames"]:
+            document = iam.get_role_policy(RoleName=role["RoleName"], PolicyName=name)["PolicyDocument"]
+            ours = [each for each in document["Statement"] if f":schedule/{STACK}-wake/" in str(each["Resource"])]
+            if ours:
+                there = [each | {"Resource": f"arn:aws:scheduler:{REGION}:{ACCOUNT}:schedule/default/*"} for each in ours]
+                iam.put_role_policy(
+                    RoleName=role["RoleName"], PolicyName="emulator",
+                    PolicyDocument=json.dumps(document | {"Statement": there}),
+                )
+
+
 def deploy(cloud, root, functions, target, sam):
     """Deploys the template and returns the stack's outputs."""
     cloud.client("s3").create_bucket(Bucket=BUCKET)
@@ -128,5 +157,6 @@ def deploy(cloud, root, functions, target, sam):
             "AWS_SECRET_ACCESS_KEY": "test", "SAM_CLI_TELEMETRY": "0", "__SAM_CLI_APP_DIR": str(target / "sam"),
         },
     )
+    rename_schedules(cloud)
     stack = cloud.client("cloudformation").describe_stacks(StackName=STACK)["Stacks"][0]
     return {output["OutputKey"]: output["OutputValue"] for output in stack["Outputs"]}

@@ -37,5 +37,5 @@ took "channel and issuer built"
 
 export AWS_EC2_METADATA_DISABLED=true PYTHONDONTWRITEBYTECODE=1
 export TARGET=$run TOOLS=$run/python/bin FUNCTIONS=$run/functions SAM=$PWD/target/template-tools/bin/sam OUTSIDE=$target/debug/local
-"$run/python/bin/pytest" -p no:cacheprovider --durations 0 --durations-min 1 tests/emulator "$@"
+"$run/python/bin/pytest" -p no:cacheprovider --tb short --durations 0 --durations-min 1 tests/emulator "$@"
 took "tests ran"
