@@ -18,7 +18,7 @@ AUDIENCE = "order-expiry-emulator"
 SECRET = "sim-secret-of-the-emulator"
 
 #: Seconds from the creation of an order to its deadline, by rule.
-WINDOWS = {"default": 10, "scheduled": 130, "hour": 3600}
+WINDOWS = {"default": 10, "patient": 25, "scheduled": 130, "hour": 3600}
 #: The scan runs every minute and leaves an order this long to its wake-up.
 SCAN_GRACE_SECONDS = 15
 LEASE_SECONDS = 5

@@ -1,19 +1,6 @@
 """Unpaid orders close at their deadline, whoever reminds of it, and whoever reminds twice."""
 
-import time
-
-import pytest
-from deployment import SCAN_GRACE_SECONDS, WINDOWS
-from shop import SOON_SECONDS, eventually, moment
-
-
-@pytest.fixture(scope="module", autouse=True)
-def scheduled(shop):
-    """An order that is due in more than two minutes, so that a schedule reminds of it; the tests below run meanwhile."""
-    sku = shop.stocked(5)
-    order = shop.ordered(sku, expiry_rule="scheduled")
-    eventually(lambda: order["order_id"] in shop.schedules(), "a schedule")
-    return sku, order
+from shop import eventually, moment
 
 
 def test_an_unpaid_order_is_closed_at_its_deadline_and_its_stock_comes_back(shop):
@@ -58,27 +45,4 @@ def test_every_message_may_come_three_times(shop):
         shop.send("stock-release", stock)
     eventually(lambda: not any(map(sum, map(shop.queued, ("close", "stock-release")))), "every message handled")
     assert shop.order(order)["version"] == closed["version"]
-    assert shop.stock(sku) == (5, 0, 0)
-
-
-def test_the_scan_finds_an_order_whose_reminder_was_lost(shop):
-    sku = shop.stocked(5)
-    order = shop.ordered(sku)
-    eventually(lambda: shop.queued("close")[1], "a reminder on its way")
-    shop.cloud.client("sqs").purge_queue(QueueUrl=shop.queue_url("close"))
-    time.sleep(max(0, moment(order["expire_at"]) + 3 - time.time()))
-    assert shop.order(order)["status"] == "PENDING_PAYMENT", "nobody reminded"
-    # It runs every minute.
-    closed = shop.closes(order, SCAN_GRACE_SECONDS + 60 + SOON_SECONDS)
-    assert moment(closed["closed_at"]) >= moment(order["expire_at"]) + SCAN_GRACE_SECONDS
-    assert [change["trigger"] for change in shop.case_file(order)["timeline"] if "trigger" in change] == ["scan"]
-    assert shop.stock(sku) == (5, 0, 0)
-
-
-def test_a_schedule_reminds_of_what_is_due_in_more_than_two_minutes(shop, scheduled):
-    sku, order = scheduled
-    closed = shop.closes(order)
-    assert moment(closed["closed_at"]) < moment(order["expire_at"]) + SCAN_GRACE_SECONDS, "before any scan"
-    assert WINDOWS["scheduled"] > 120
-    assert order["order_id"] not in shop.schedules()
     assert shop.stock(sku) == (5, 0, 0)

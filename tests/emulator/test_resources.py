@@ -1,25 +1,6 @@
 """All that an order can hold: held by one at a time, given back or used up."""
 
-import pytest
 from shop import fresh
-
-
-@pytest.fixture
-def holding(shop):
-    """An article, and a request for it with a coupon, points and a place in a sale."""
-    sku, user, coupon, activity = shop.stocked(5), fresh("user"), fresh("COUPON"), fresh("SALE")
-    terms = {"user_id": user, "valid_until": "2099-01-01T00:00:00Z", "refundable": True, "campaign_active": True}
-    shop.resource("coupons", coupon, terms)
-    shop.resource("points", user, {"balance": 100})
-    shop.resource("quotas", activity, {"limit": 3})
-
-    def held():
-        points = shop.resource("points", user)
-        sale = shop.counter("quotas", activity, "limit")
-        return shop.stock(sku), shop.resource("coupons", coupon)["status"], (points["balance"], points["reserved"]), sale
-
-    quotas = [{"activity": activity, "quantity": 2}]
-    return held, shop.order_request(sku, user_id=user, coupon_id=coupon, points=30, quotas=quotas)
 
 
 def create(shop, request):
