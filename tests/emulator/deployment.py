@@ -17,8 +17,8 @@ BUCKET = "deployment"
 AUDIENCE = "order-expiry-emulator"
 SECRET = "sim-secret-of-the-emulator"
 
-#: Seconds from the creation of an order to its deadline, by rule.
-WINDOWS = {"default": 10, "patient": 25, "scheduled": 130, "hour": 3600}
+#: Seconds from the creation of an order to its deadline, by rule: `patient` is long enough to begin a payment on a bad wire.
+WINDOWS = {"default": 10, "patient": 15, "scheduled": 130, "hour": 3600}
 #: The scan runs every minute and leaves an order this long to its wake-up.
 SCAN_GRACE_SECONDS = 15
 LEASE_SECONDS = 5

@@ -2,6 +2,7 @@
 end."""
 
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from shop import fresh, moment
@@ -27,15 +28,16 @@ class Story:
     def begin(cls, shop, holding):
         held, request = holding
         sku = request["lines"][0]["sku"]
-        # Long enough to begin four payments, each of whose writes is late.
-        unpaid = request | {"expiry_rule": "patient"}
-        others = [shop.order_request(sku, expiry_rule="patient") for _ in range(2)]
-        paid = shop.order_request(sku, expiry_rule="hour")
-        orders = [patiently(shop, "/orders", order, key=fresh("key")) for order in (unpaid, *others, paid)]
-        payments = [
-            patiently(shop, f"/orders/{order['order_id']}/payments", {"channel": "sim"})["out_trade_no"]
-            for order in orders[1:]
+        requests = [
+            request | {"expiry_rule": "patient"}, *(shop.order_request(sku, expiry_rule="patient") for _ in range(2)),
+            shop.order_request(sku, expiry_rule="hour"),
         ]
+        with ThreadPoolExecutor() as side_by_side:
+            orders = [*side_by_side.map(lambda each: patiently(shop, "/orders", each, fresh("key")), requests)]
+            begun = side_by_side.map(
+                lambda order: patiently(shop, f"/orders/{order['order_id']}/payments", {"channel": "sim"}), orders[1:]
+            )
+            payments = [payment["out_trade_no"] for payment in begun]
         return cls(shop, sku, orders, payments, held)
 
     def go_on(self):

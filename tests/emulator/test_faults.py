@@ -5,6 +5,7 @@ import itertools
 
 import pytest
 import requests
+from shop import eventually
 from story import Story
 from test_roles import FUNCTIONS, Role
 
@@ -78,9 +79,9 @@ class Wire:
         self.keys = {function: Role(shop, function).key for function in FUNCTIONS}
         self.victims = {}
 
-    def suffers(self, fault):
+    def suffers(self, fault, functions=FUNCTIONS):
         rules, victims = [], []
-        for function, (service, operations) in itertools.product(FUNCTIONS, WRITES.items()):
+        for function, (service, operations) in itertools.product(functions, WRITES.items()):
             for operation in operations:
                 effect = fault(service, operation)
                 if effect:
@@ -124,3 +125,19 @@ def test_writes_in_conflict_with_others_are_made_again(shop, wire, holding):
     story.ends_well()
     writes = {victim for victim in OF_THE_STORY if victim[1] in ("UpdateItem", "TransactWriteItems")}
     assert writes - wire.hit() == set()
+
+
+def test_a_message_that_meets_one_conflict_after_the_other_is_sent_anew(shop, wire, holding):
+    held, request = holding
+    order = shop.ok("POST", "/orders", request, status=(201,))
+    payment = shop.paying(order)
+    wire.suffers(lambda service, operation: conflict(operation), ["settle-resources", "refund-payment"])
+    shop.cancel(order)
+    shop.paid(payment)
+    for queue in ("stock-release", "coupon-release", "points-release", "quota-release", "refund"):
+        eventually(lambda: shop.queued(queue)[1], f"a delayed message of {queue}")
+    wire.heals()
+    closed = shop.becomes(order, "CLOSED")
+    assert held() == ((5, 0, 0), "AVAILABLE", (100, 0), (3, 0, 0))
+    assert [refund["status"] for refund in closed["refunds"]] == ["SUCCEEDED"]
+    assert len(shop.channel(payment)["refunds"]) == 1

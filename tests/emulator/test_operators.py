@@ -26,7 +26,7 @@ def test_what_waits_is_listed_and_what_a_person_did_stands_in_the_case_file(shop
     order = shop.ordered(shop.stocked(1), expiry_rule="hour")
     listed = shop.ok("GET", "/admin/orders?status=PENDING_PAYMENT&limit=100", token=shop.operator)["orders"]
     assert order["order_id"] in [each["order_id"] for each in listed]
-    assert shop.ok("GET", "/admin/overview", token=shop.operator)["open"]["orders"] > 0
+    assert shop.ok("GET", "/admin/overview", token=shop.operator)["orders"]["PENDING_PAYMENT"] > 0
     act(shop, f"orders/{order['order_id']}/extend", seconds=60)
     entries = [entry["detail"] for entry in shop.case_file(order)["timeline"] if entry["kind"] == "action"]
     assert [(entry["action"], entry["who"], entry["why"]) for entry in entries] == [("extend", "olga", "asked by phone")]
