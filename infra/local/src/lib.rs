@@ -12,6 +12,7 @@ pub mod endpoint;
 pub mod figures;
 pub mod functions;
 mod news;
+pub mod outside;
 pub mod provision;
 pub mod server;
 pub mod settings;

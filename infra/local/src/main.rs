@@ -3,14 +3,16 @@
 use std::ffi::OsString;
 use std::io::{IsTerminal, stdout};
 use std::path::PathBuf;
+use std::pin::Pin;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use expiry_channels::sim::signature::SigningKey;
 use expiry_runtime::logs::{self, FILTER_VARIABLE, chain};
 use local::endpoint::{Endpoint, Target};
 use local::server::Host;
 use local::system::Parts;
-use local::{Settings, System, demo, server};
+use local::{Settings, System, demo, outside, server};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -22,6 +24,7 @@ usage: cargo run                   an empty system on http://127.0.0.1:8787, in 
        cargo run -- --endpoint URL [--deliver-schedules]
                                    the same over DynamoDB, SQS and Scheduler at URL; the flag is for a Scheduler that fires nothing
        cargo run -- demo           a shop plays every kind of order, prints one page and checks the invariants
+       cargo run -- outside        only what stands outside a shop: the payment channel's simulator, an issuer of test tokens
 
 The environment sets PORT, EXPIRY_RULES, LEASE_SECONDS, SCAN_GRACE_SECONDS, MAX_OPEN_ORDERS_PER_USER, CHANNELS, RUST_LOG.";
 
@@ -37,6 +40,8 @@ enum Task {
     ServeOver(Target),
     /// Play the demo.
     Demo,
+    /// Serve channel and issuer until a signal comes.
+    Outside,
     /// Say what can be asked for.
     Help,
 }
@@ -48,6 +53,7 @@ fn task(arguments: impl Iterator<Item = OsString>) -> Result<Task, String> {
         [] => Ok(Task::Serve { data: None }),
         ["-h" | "--help", ..] => Ok(Task::Help),
         ["demo"] => Ok(Task::Demo),
+        ["outside"] => Ok(Task::Outside),
         ["--data"] | ["--data", ""] => Err("--data needs a folder".to_owned()),
         // The folder is taken as it was given, UTF-8 or not.
         ["--data", _] => Ok(Task::Serve { data: arguments.into_iter().nth(1).map(PathBuf::from) }),
@@ -56,7 +62,7 @@ fn task(arguments: impl Iterator<Item = OsString>) -> Result<Task, String> {
         ["--endpoint", url, "--deliver-schedules"] => {
             Ok(Task::ServeOver(Target { url: (*url).to_owned(), deliver_schedules: true }))
         }
-        ["demo" | "--data" | "--endpoint", .., extra] => Err(format!("{extra:?} is one argument too many")),
+        ["demo" | "outside" | "--data" | "--endpoint", .., extra] => Err(format!("{extra:?} is one argument too many")),
         [unknown, ..] => Err(format!("{unknown:?} is not an argument")),
     }
 }
@@ -67,6 +73,7 @@ async fn main() -> ExitCode {
         Ok(Task::Serve { data }) => ("the local system does not start", serve(data).await),
         Ok(Task::ServeOver(target)) => ("the local system does not start", serve_over(&target).await),
         Ok(Task::Demo) => ("the demo breaks off", play().await),
+        Ok(Task::Outside) => ("channel and issuer do not start", stand_outside().await),
         Ok(Task::Help) => {
             println!("{USAGE}");
             return ExitCode::SUCCESS;
@@ -83,42 +90,52 @@ async fn main() -> ExitCode {
 }
 
 async fn serve(data: Option<PathBuf>) -> Result<ExitCode, AnyError> {
-    logs::start()?;
-    let mut settings = Settings::from_lookup(&environment)?;
+    let (mut settings, listener, stop) = begin().await?;
     settings.data = data;
-    let listener = listen(&settings).await?;
-    answer(System::start(&settings, Parts::default()).await?, listener).await
+    answer(System::start(&settings, Parts::default()).await?, listener, stop).await
 }
 
 async fn serve_over(target: &Target) -> Result<ExitCode, AnyError> {
+    let (settings, listener, stop) = begin().await?;
+    answer(Endpoint::start(target, &settings, &environment).await?, listener, stop).await
+}
+
+async fn answer(host: impl Host, listener: TcpListener, stop: Stop) -> Result<ExitCode, AnyError> {
+    println!("order-expiry listens on http://{}", listener.local_addr()?);
+    server::serve(Arc::new(host), listener, stop).await?;
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn stand_outside() -> Result<ExitCode, AnyError> {
+    let (settings, listener, stop) = begin().await?;
+    let key = SigningKey::new(&settings.sim_secret).ok_or("SIM_CHANNEL_SECRET is empty")?;
+    println!("channel and issuer listen on http://{}", listener.local_addr()?);
+    outside::serve(key, listener, stop).await?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Resolves when a signal ends the process.
+type Stop = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// What every server needs first: logs, settings, its address, and the signals that end it.
+async fn begin() -> Result<(Settings, TcpListener, Stop), AnyError> {
     logs::start()?;
     let settings = Settings::from_lookup(&environment)?;
-    let listener = listen(&settings).await?;
-    answer(Endpoint::start(target, &settings, &environment).await?, listener).await
-}
-
-/// Text that is not UTF-8 is kept, changed, so that it is refused as a bad value and never taken for an absent one.
-fn environment(name: &str) -> Option<String> {
-    std::env::var_os(name).map(|value| value.to_string_lossy().into_owned())
-}
-
-async fn listen(settings: &Settings) -> Result<TcpListener, AnyError> {
     let listener = TcpListener::bind(settings.listen).await;
-    Ok(listener.map_err(|error| format!("{} cannot be listened on: {error}", settings.listen))?)
-}
-
-/// Answers until a signal comes.
-async fn answer(host: impl Host, listener: TcpListener) -> Result<ExitCode, AnyError> {
+    let listener = listener.map_err(|error| format!("{} cannot be listened on: {error}", settings.listen))?;
     let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
-    println!("order-expiry listens on http://{}", listener.local_addr()?);
     let stop = async move {
         tokio::select! {
             _ = terminate.recv() => {}
             _ = interrupt.recv() => {}
         }
     };
-    server::serve(Arc::new(host), listener, stop).await?;
-    Ok(ExitCode::SUCCESS)
+    Ok((settings, listener, Box::pin(stop)))
+}
+
+/// Text that is not UTF-8 is kept, changed, so that it is refused as a bad value and never taken for an absent one.
+fn environment(name: &str) -> Option<String> {
+    std::env::var_os(name).map(|value| value.to_string_lossy().into_owned())
 }
 
 /// The page alone, unless `RUST_LOG` asks for more.
@@ -147,6 +164,7 @@ mod tests {
         assert_eq!(asked(&["--endpoint", "http://x"]), over(false));
         assert_eq!(asked(&["--endpoint", "http://x", "--deliver-schedules"]), over(true));
         assert_eq!(asked(&["demo"]), Ok(Task::Demo));
+        assert_eq!(asked(&["outside"]), Ok(Task::Outside));
         assert_eq!(asked(&["--help"]), Ok(Task::Help));
         for (words, refusal) in [
             (&["--data"][..], "--data needs a folder"),

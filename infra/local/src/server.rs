@@ -22,7 +22,7 @@ use crate::sim::SimChannel;
 type FunctionResponse = expiry_runtime::http::Response;
 
 /// The largest body that API Gateway takes.
-const GATEWAY_BODY_BYTES: usize = 10 * 1024 * 1024;
+pub(crate) const GATEWAY_BODY_BYTES: usize = 10 * 1024 * 1024;
 /// How long open requests may take to end after a signal.
 const LAST_REQUESTS: Duration = Duration::from_secs(3);
 
@@ -50,7 +50,14 @@ pub async fn serve<H: Host>(
     listener: TcpListener,
     stop: impl Future<Output = ()> + Send + 'static,
 ) -> std::io::Result<()> {
-    let router = Router::new().fallback(answer::<H>).with_state(host);
+    serve_router(Router::new().fallback(answer::<H>).with_state(host), listener, stop).await
+}
+
+pub(crate) async fn serve_router(
+    router: Router,
+    listener: TcpListener,
+    stop: impl Future<Output = ()> + Send + 'static,
+) -> std::io::Result<()> {
     let (stopping, stopped) = tokio::sync::oneshot::channel();
     let served = axum::serve(listener, router).with_graceful_shutdown(async move {
         stop.await;
@@ -87,11 +94,11 @@ pub async fn respond(host: &impl Host, request: http::Request<Bytes>) -> http::R
     from_function(gateway::serve(host.functions(), incoming).await)
 }
 
-fn headers(headers: &HeaderMap) -> Headers {
+pub(crate) fn headers(headers: &HeaderMap) -> Headers {
     headers.iter().filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?))).collect()
 }
 
-fn from_function(response: FunctionResponse) -> http::Response<Bytes> {
+pub(crate) fn from_function(response: FunctionResponse) -> http::Response<Bytes> {
     let body = response.body.map(|body| Bytes::copy_from_slice(body.as_ref())).unwrap_or_default();
     let mut answer = http::Response::new(body);
     *answer.status_mut() = u16::try_from(response.status_code)
@@ -102,7 +109,7 @@ fn from_function(response: FunctionResponse) -> http::Response<Bytes> {
     answer
 }
 
-fn from_sim(response: expiry_channels::HttpResponse) -> http::Response<Bytes> {
+pub(crate) fn from_sim(response: expiry_channels::HttpResponse) -> http::Response<Bytes> {
     let mut answer = http::Response::new(response.body);
     *answer.status_mut() =
         http::StatusCode::from_u16(response.status).unwrap_or(http::StatusCode::INTERNAL_SERVER_ERROR);
