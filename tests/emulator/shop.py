@@ -176,6 +176,6 @@ class Shop:
 
     def logged(self, function, words, since):
         """The lines of a function's log with these words, since a moment."""
-        logs = self.cloud.client("logs")
-        found = logs.filter_log_events(logGroupName=f"/aws/lambda/{STACK}-{function}", startTime=int(since * 1000))
-        return [event["message"] for event in found["events"] if words in event["message"]]
+        pages = self.cloud.client("logs").get_paginator("filter_log_events")
+        found = pages.paginate(logGroupName=f"/aws/lambda/{STACK}-{function}", startTime=int(since * 1000))
+        return [event["message"] for page in found for event in page["events"] if words in event["message"]]

@@ -18,7 +18,7 @@ use outbox_fanout::OutboxFanout;
 fn main() -> ExitCode {
     boot::run(async {
         let config = Config::from_env()?;
-        let sdk = sdk::load().await;
+        let sdk = sdk::load();
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let queues = Queues::new(aws_sdk_sqs::Client::new(&sdk), config.queue_urls(&Queue::ALL)?);
         let schedules = WakeSchedules::new(aws_sdk_scheduler::Client::new(&sdk), config.scheduler()?.clone());

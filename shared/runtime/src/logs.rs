@@ -5,9 +5,11 @@
 use std::error::Error;
 use std::fmt::Write;
 
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::Layer;
+use tracing_subscriber::filter::{ParseError, Targets};
+use tracing_subscriber::layer::SubscriberExt;
 
-/// The variable that holds the filter, in the syntax of `tracing_subscriber::EnvFilter`.
+/// The variable that holds the filter: a level, or levels by target such as `info,hyper=warn`.
 pub const FILTER_VARIABLE: &str = "RUST_LOG";
 /// The filter without one.
 pub const DEFAULT_FILTER: &str = "info";
@@ -20,7 +22,7 @@ pub enum LogsError {
     Filter {
         /// What is wrong with it.
         #[source]
-        source: tracing_subscriber::filter::ParseError,
+        source: ParseError,
     },
     /// Something else receives this process's logs already.
     #[error("logging has started before")]
@@ -34,14 +36,14 @@ pub enum LogsError {
 pub fn start() -> Result<(), LogsError> {
     let filter = std::env::var_os(FILTER_VARIABLE);
     let filter = filter.as_ref().map_or(DEFAULT_FILTER.into(), |filter| filter.to_string_lossy());
-    let filter = EnvFilter::try_new(filter).map_err(|source| LogsError::Filter { source })?;
-    let subscriber = tracing_subscriber::fmt()
+    let filter: Targets = filter.parse().map_err(|source| LogsError::Filter { source })?;
+    let lines = tracing_subscriber::fmt::layer()
         .json()
         .flatten_event(true)
         .with_span_list(false)
-        .with_env_filter(filter)
         .with_writer(std::io::stderr)
-        .finish();
+        .with_filter(filter);
+    let subscriber = tracing_subscriber::registry().with(lines);
     tracing::subscriber::set_global_default(subscriber).map_err(|_| LogsError::AlreadyStarted)
 }
 

@@ -68,7 +68,7 @@ impl Endpoint {
     /// # Errors
     /// See [`StartError`].
     pub async fn start(target: &Target, settings: &Settings, lookup: Lookup<'_>) -> Result<Endpoint, StartError> {
-        let sdk = sdk::config(&target.url).await;
+        let sdk = sdk::config(&target.url);
         let region = sdk.region().map(ToString::to_string).unwrap_or_default();
         let urls = provision(&sdk, &region, settings.visibility_seconds).await?;
         let config = config(&urls, &region, lookup)?;

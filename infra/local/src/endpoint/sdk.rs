@@ -6,8 +6,8 @@ use aws_config::{Region, SdkConfig};
 use crate::settings::REGION;
 
 /// As a function of the cloud calls AWS, at `url`; credentials and region are the environment's, the region else the usual one.
-pub(super) async fn config(url: &str) -> SdkConfig {
-    let environment = expiry_runtime::sdk::load().await;
+pub(super) fn config(url: &str) -> SdkConfig {
+    let environment = expiry_runtime::sdk::load();
     let region = environment.region().cloned().unwrap_or(Region::from_static(REGION));
     environment.into_builder().endpoint_url(url).region(region).build()
 }
