@@ -121,6 +121,26 @@ mod due {
     }
 
     #[test]
+    fn an_order_that_was_tried_is_asked_about_even_if_its_status_does_not_say_so() {
+        let tried = order().attempt(attempt()).with(|order| order.status = OrderStatus::PendingPayment).build_damaged();
+        let Decision::Commit(claim) = decide(&tried, &scan(), &Knowledge::default(), due()) else {
+            panic!("it is claimed")
+        };
+        assert_eq!(claim.order.status, OrderStatus::Closing);
+    }
+
+    #[test]
+    fn the_evidence_of_a_close_is_what_the_channels_said_or_the_deadline_where_nobody_was_asked() {
+        for (scene, fact) in [(order(), "deadline"), (order().attempt(attempt()), "settled")] {
+            let closed = run(&scene.build(), &scan(), &world(), due()).order;
+            assert_eq!(
+                closed.evidence.last().map(|last| (last.to, last.fact.as_str())),
+                Some((OrderStatus::Closed, fact))
+            );
+        }
+    }
+
+    #[test]
     fn who_closes_first_gives_the_reason() {
         let order = order().attempt(attempt()).build();
         let cancelled = run(&order, &cancel(), &world().says_of_all(unknown()), in_time()).order;
@@ -540,6 +560,13 @@ mod asking {
     }
 
     #[test]
+    fn the_task_ends_with_what_it_asks_about_however_that_came_to_be_known() {
+        let order = paid_with_an_ask().asking(1, Turn::at(later())).build();
+        let told = run(&order, &callback_of(&order, 2, success(&order, 2)), &world(), later()).order;
+        assert_eq!((told.asking.clone(), told.pending.contains(&Unit::Ask(no(2)))), (None, false), "{told:#?}");
+    }
+
+    #[test]
     fn only_the_end_ends_the_ask_of_a_terminal_order() {
         for fact in [PaymentFact::Open, PaymentFact::Processing, PaymentFact::NotFound, unknown()] {
             let run = run(&paid_with_an_ask().build(), &ask(), &world().says_of_all(fact.clone()), later());
@@ -652,6 +679,19 @@ mod due_index {
         let silent = world().says_of_all(unknown());
         let moved = run(&long(order().attempt(attempt())), &cancel(), &silent, in_time());
         assert_eq!(moved.order.due_at, Some(in_time()), "a crashed cancel waits for no far deadline");
+        let Decision::Commit(claim) =
+            decide(&long(order().attempt(attempt())), &cancel(), &Knowledge::default(), in_time())
+        else {
+            panic!("it is claimed")
+        };
+        assert_eq!(claim.order.due_at, Some(in_time()), "by the first commit, before anybody is asked");
+        let far = created().plus(seconds(2 * 86_400));
+        let closing = order().attempt(attempt()).closing().with(|order| order.due_at = Some(far)).build();
+        assert_eq!(
+            run(&closing, &retry(due().plus(LEASE)), &silent, later()).order.due_at,
+            Some(far),
+            "and by no later one"
+        );
         let near = order().attempt(attempt()).with(|order| order.due_at = Some(in_time().plus(seconds(3_600)))).build();
         let kept = run(&near, &cancel(), &silent, in_time());
         assert_eq!(kept.order.due_at, near.due_at, "an index key is not rewritten for nothing");

@@ -77,6 +77,13 @@ mod creating {
     }
 
     #[test]
+    fn as_many_slots_as_allowed_are_held() {
+        let sales = (0..limits::QUOTAS).map(|n| ActivityId::new(&format!("sale-{n}")).expect("an activity"));
+        let created = created_from(|request| request.quotas = sales.map(|sale| (sale, quantity(1))).collect());
+        assert_eq!(created.expect("an order").order.quotas.len(), limits::QUOTAS);
+    }
+
+    #[test]
     fn what_is_no_order_is_refused_by_its_field() {
         let refused = |change: &dyn Fn(&mut NewOrder)| created_from(|request| change(request)).expect_err("refused");
         let sale = |number: usize| ActivityId::new(format!("SALE{number}")).expect("an activity");

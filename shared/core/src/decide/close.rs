@@ -231,10 +231,7 @@ impl Close {
         if begins && !matches!(self.occasion, Occasion::Cancel { .. }) && guard::EXPIRY_RECHECK {
             draft.only_after_deadline();
         }
-        let (started_at, attempts) = match &order.closing {
-            Some(task) if order.status == OrderStatus::Closing => (task.started_at, task.attempts),
-            Some(_) | None => (now, 0),
-        };
+        let (started_at, attempts) = order.closing.as_ref().map_or((now, 0), |task| (task.started_at, task.attempts));
         let mut task = CloseTask {
             started_at,
             trigger: self.occasion.trigger(),
