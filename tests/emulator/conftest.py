@@ -15,9 +15,11 @@ ROOT = Path(__file__).resolve().parents[2]
 def cloud():
     target = Path(os.environ["TARGET"])
     cloud = Cloud.start(ROOT, target, Path(os.environ["TOOLS"]))
-    yield cloud
-    cloud.keep_logs()
-    cloud.stop()
+    try:
+        yield cloud
+        cloud.keep_logs()
+    finally:
+        cloud.stop()
 
 
 @pytest.fixture(scope="session")

@@ -18,7 +18,7 @@ AUDIENCE = "order-expiry-emulator"
 SECRET = "sim-secret-of-the-emulator"
 
 #: Seconds from the creation of an order to its deadline, by rule: `patient` is long enough to begin a payment on a bad wire.
-WINDOWS = {"default": 10, "patient": 15, "scheduled": 130, "hour": 3600}
+WINDOWS = {"default": 10, "patient": 25, "scheduled": 130, "hour": 3600}
 #: The scan runs every minute and leaves an order this long to its wake-up.
 SCAN_GRACE_SECONDS = 15
 LEASE_SECONDS = 5
@@ -50,7 +50,7 @@ class Cloud:
                 GATEWAY_PORT=str(ports["emulator"]), BIND_HOST="127.0.0.1", MINISTACK_REGION=REGION,
                 # What the functions are told to call: the emulator hands its own variable on to them.
                 AWS_ENDPOINT_URL=f"http://127.0.0.1:{ports['wire']}",
-                AWS_ACCESS_KEY_ID="test", AWS_SECRET_ACCESS_KEY="test", TMPDIR=str(target),
+                AWS_ACCESS_KEY_ID="test", AWS_SECRET_ACCESS_KEY="test", TMPDIR=str(target / "tmp"),
             ))
             started.append(Process(
                 [tools / "python", root / "tests/emulator/wire.py", started[0].url, str(ports["wire"]), calls],
@@ -95,6 +95,8 @@ def built(template, functions):
     of YAML reads it."""
     document = yaml.safe_load(template.read_text())
     for resource in document["Resources"].values():
+        if resource["Type"] == "AWS::CloudFormation::Stack":
+            resource["Properties"]["TemplateURL"] = str(template.parent / resource["Properties"]["TemplateURL"])
         if resource["Type"] == "AWS::Serverless::Function":
             binary = resource.pop("Metadata")["BuildProperties"]["Binary"]
             resource["Properties"]["CodeUri"] = str(functions / binary)

@@ -35,7 +35,10 @@ took "functions built"
 cargo build --quiet --locked --package local
 took "channel and issuer built"
 
-export AWS_EC2_METADATA_DISABLED=true PYTHONDONTWRITEBYTECODE=1
+# What the emulator unpacks and does not take away.
+rm -rf "$run/tmp"
+mkdir -p "$run/tmp"
+export AWS_EC2_METADATA_DISABLED=true PYTHONDONTWRITEBYTECODE=1 NO_PROXY=127.0.0.1,localhost
 export TARGET=$run TOOLS=$run/python/bin FUNCTIONS=$run/functions SAM=$PWD/target/template-tools/bin/sam OUTSIDE=$target/debug/local
 "$run/python/bin/pytest" -p no:cacheprovider --tb short --durations 0 --durations-min 1 tests/emulator "$@"
 took "tests ran"

@@ -10,7 +10,7 @@ from shop import fresh, moment
 #: A backend asks again this often when it is told to.
 TRIES = 10
 #: Time for what the wire delays and the emulator then offers again.
-END_SECONDS = 60
+END_SECONDS = 240
 
 
 @dataclass

@@ -19,7 +19,9 @@ def test_a_payment_nobody_finished_is_closed_at_the_channel_before_the_order_is(
     payment = shop.paying(order)
     closed = shop.closes(order)
     assert closed["payments"][0]["status"] == "CLOSED"
-    assert [call["call"] for call in shop.channel(payment)["calls"]] == ["place", "query", "close", "query"]
+    calls = [call["call"] for call in shop.channel(payment)["calls"]]
+    # A slow answer is asked for once more; the last word is a query after a close.
+    assert (calls[:3], calls[-1]) == (["place", "query", "close"], "query")
     assert shop.stock(sku) == (5, 0, 0)
 
 
@@ -43,6 +45,6 @@ def test_every_message_may_come_three_times(shop):
     for _ in range(2):
         shop.send("close", wake)
         shop.send("stock-release", stock)
-    eventually(lambda: not any(map(sum, map(shop.queued, ("close", "stock-release")))), "every message handled")
+    eventually(lambda: shop.is_handled("close", "stock-release"), "every message handled")
     assert shop.order(order)["version"] == closed["version"]
     assert shop.stock(sku) == (5, 0, 0)

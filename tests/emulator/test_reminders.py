@@ -5,7 +5,7 @@ import time
 from contextlib import contextmanager
 
 from deployment import SCAN_GRACE_SECONDS, STACK, WINDOWS
-from shop import SOON_SECONDS, eventually, moment
+from shop import eventually, moment
 
 
 def triggers(shop, order):
@@ -32,7 +32,8 @@ def test_a_message_in_the_place_of_a_schedule_tries_to_make_one(shop):
     eventually(lambda: order["order_id"] in shop.schedules(), "a schedule again")
     # One that is there already is moved.
     shop.send("close", stand_in)
-    eventually(lambda: not sum(shop.queued("close")), "the message handled")
+    eventually(lambda: shop.is_handled("close"), "the message handled")
+    assert order["order_id"] in shop.schedules()
 
 
 def test_without_the_stream_nobody_is_reminded_and_the_scan_closes_releases_and_refunds(shop, holding):
@@ -43,8 +44,7 @@ def test_without_the_stream_nobody_is_reminded_and_the_scan_closes_releases_and_
         time.sleep(max(0, moment(order["expire_at"]) + 3 - time.time()))
         assert shop.order(order)["status"] == "PAYING", "nobody reminded"
         # The scan runs every minute, and leaves an order to its reminder for a while.
-        within = SCAN_GRACE_SECONDS + 60 + SOON_SECONDS
-        eventually(lambda: shop.order(order)["status"] == "CLOSED", "closed by the scan", within)
+        eventually(lambda: shop.order(order)["status"] == "CLOSED", "closed by the scan")
         assert triggers(shop, order)[-1] == "scan"
         shop.paid(payment)
         scan(shop)
@@ -52,7 +52,7 @@ def test_without_the_stream_nobody_is_reminded_and_the_scan_closes_releases_and_
     assert held() == ((5, 0, 0), "AVAILABLE", (100, 0), (3, 0, 0))
     assert [refund["status"] for refund in closed["refunds"]] == ["SUCCEEDED"]
     # The stream goes on where it stopped; what it sends now is done already.
-    eventually(lambda: not any(sum(shop.queued(queue)) for queue in ("close", "stock-release", "refund")), "all handled")
+    eventually(lambda: shop.is_handled("close", "stock-release", "refund"), "all handled")
     assert held() == ((5, 0, 0), "AVAILABLE", (100, 0), (3, 0, 0))
     assert len(shop.channel(payment)["refunds"]) == 1
 
@@ -60,7 +60,8 @@ def test_without_the_stream_nobody_is_reminded_and_the_scan_closes_releases_and_
 def scan(shop):
     answer = shop.cloud.client("lambda").invoke(FunctionName=f"{STACK}-fallback-scan", Payload=b"{}")
     scanned = json.load(answer["Payload"])
-    assert scanned["complete"] and scanned["sent"] > 0, scanned
+    # The scheduled one may have come first.
+    assert scanned["complete"], scanned
 
 
 @contextmanager

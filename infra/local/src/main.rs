@@ -26,7 +26,8 @@ usage: cargo run                   an empty system on http://127.0.0.1:8787, in 
        cargo run -- demo           a shop plays every kind of order, prints one page and checks the invariants
        cargo run -- outside        only what stands outside a shop: the payment channel's simulator, an issuer of test tokens
 
-The environment sets PORT, EXPIRY_RULES, LEASE_SECONDS, SCAN_GRACE_SECONDS, MAX_OPEN_ORDERS_PER_USER, CHANNELS, RUST_LOG.";
+The environment sets PORT, EXPIRY_RULES, LEASE_SECONDS, SCAN_GRACE_SECONDS, SCAN_PERIOD_SECONDS, MAX_OPEN_ORDERS_PER_USER,
+CHANNEL_CALL_SECONDS, CHANNELS, SIM_CHANNEL_SECRET, RUST_LOG.";
 
 /// The exit code of a command line that means nothing.
 const BAD_USAGE: u8 = 2;

@@ -1,5 +1,5 @@
 //! What `template.yaml` creates in the cloud, by calls of the SDK: tables, queues with their dead letters, the group of schedules. What
-//! exists already is taken as it is.
+//! exists already is taken as it is; only a queue with other attributes is refused.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -78,7 +78,7 @@ mod creating {
 
     #[test]
     fn as_many_slots_as_allowed_are_held() {
-        let sales = (0..limits::QUOTAS).map(|n| ActivityId::new(&format!("sale-{n}")).expect("an activity"));
+        let sales = (0..limits::QUOTAS).map(|n| ActivityId::new(format!("sale-{n}")).expect("an activity"));
         let created = created_from(|request| request.quotas = sales.map(|sale| (sale, quantity(1))).collect());
         assert_eq!(created.expect("an order").order.quotas.len(), limits::QUOTAS);
     }

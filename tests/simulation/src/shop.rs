@@ -63,7 +63,7 @@ impl Shop {
         }
         let body = if body.is_null() { Bytes::new() } else { Bytes::from(body.to_string()) };
         let request = request.body(body).expect("a request");
-        let answer = server::respond(&self.system, request).await;
+        let answer = server::respond(self.system.as_ref(), request).await;
         (answer.status().as_u16(), serde_json::from_slice(answer.body()).unwrap_or(Value::Null))
     }
 

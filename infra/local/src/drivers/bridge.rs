@@ -50,22 +50,25 @@ impl Bridge {
         let names = self.names().await?;
         known.retain(|name, _| names.contains(name));
         for name in names {
-            let at = match known.get(&name) {
-                Some(at) => *at,
-                None => match self.schedule(&name).await? {
-                    Some((at, _)) => *known.entry(name.clone()).or_insert(at),
-                    None => continue,
-                },
-            };
-            if at > self.clock.now() {
+            if known.get(&name).is_some_and(|at| *at > self.clock.now()) {
                 continue;
             }
-            // It may have been moved since.
-            match self.schedule(&name).await? {
-                Some((at, input)) if at <= self.clock.now() => self.fire(&name, &input).await?,
-                Some((at, _)) => *known.entry(name).or_insert(at) = at,
-                None => {}
+            // One that cannot be read or sent holds up no other; it is looked at again.
+            if let Err(error) = self.look_at(&name, known).await {
+                tracing::warn!(schedule = name, error = %chain(error.as_ref()), "a schedule was not delivered");
             }
+        }
+        Ok(())
+    }
+
+    /// Fires a schedule that is due; it may have been moved since it was looked at.
+    async fn look_at(&self, name: &str, known: &mut BTreeMap<String, Timestamp>) -> Result<(), AnyError> {
+        match self.schedule(name).await? {
+            Some((at, input)) if at <= self.clock.now() => self.fire(name, &input).await?,
+            Some((at, _)) => {
+                known.insert(name.to_owned(), at);
+            }
+            None => {}
         }
         Ok(())
     }

@@ -18,7 +18,7 @@ use crate::settings::{REGION, queue_arn};
 /// Messages of one batch.
 const BATCH: i32 = 10;
 /// How long one poll waits for a message, in seconds.
-const POLL_SECONDS: i32 = 20;
+pub(crate) const POLL_SECONDS: i32 = 20;
 /// How long a poller rests after an answer that was none.
 const REST: Duration = Duration::from_millis(200);
 

@@ -1,4 +1,4 @@
-//! `/_local/*` over an endpoint: everything but clock and faults.
+//! `/_local/*` over an endpoint: everything but clock, faults and the schedules, which its own API lists.
 
 use std::collections::BTreeMap;
 

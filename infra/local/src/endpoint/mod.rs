@@ -34,8 +34,8 @@ use crate::sim::SimChannel;
 use crate::system::StartError;
 use crate::webhooks::Webhooks;
 
-/// How often the stream is looked at.
-const STREAM_LOOK: Duration = Duration::from_millis(250);
+/// The pause before something is looked at again that was found empty.
+const LOOK: Duration = Duration::from_millis(250);
 
 /// Which endpoint, and what it lacks.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -124,12 +124,11 @@ fn drive(
                 // The service itself waits for a message.
                 is_receivable: Arc::new(|_| true),
             };
-            drivers.spawn(poller.run(Every(STREAM_LOOK)));
+            drivers.spawn(poller.run(Every(LOOK)));
         }
     }
     let streams = aws_sdk_dynamodbstreams::Client::new(sdk);
-    let reading =
-        stream::poll(streams, Arc::clone(functions), Every(STREAM_LOOK), Arc::new(|| None), Progress::default());
+    let reading = stream::poll(streams, Arc::clone(functions), Every(LOOK), Arc::new(|| None), Progress::default());
     drivers.spawn(reading);
     let scanning = Arc::clone(functions);
     drivers.spawn(async move {

@@ -1,9 +1,16 @@
 //! How an endpoint is called.
 
+use std::time::Duration;
+
 use aws_config::timeout::TimeoutConfig;
 use aws_config::{Region, SdkConfig};
+use expiry_runtime::sdk::CONNECT_TIMEOUT;
 
+use crate::drivers::queues::POLL_SECONDS;
 use crate::settings::REGION;
+
+/// How much longer than the service itself waits for a message its answer may take.
+const GRACE: Duration = Duration::from_secs(10);
 
 /// As a function of the cloud calls AWS, at `url`; credentials and region are the environment's, the region else the usual one.
 pub(super) fn config(url: &str) -> SdkConfig {
@@ -14,5 +21,7 @@ pub(super) fn config(url: &str) -> SdkConfig {
 
 /// The same for drivers, which wait for messages longer than a function waits for anything.
 pub(super) fn patient(sdk: &SdkConfig) -> SdkConfig {
-    sdk.to_builder().timeout_config(TimeoutConfig::disabled()).build()
+    let attempt = Duration::from_secs(u64::from(POLL_SECONDS.unsigned_abs())) + GRACE;
+    let timeouts = TimeoutConfig::builder().connect_timeout(CONNECT_TIMEOUT).operation_attempt_timeout(attempt).build();
+    sdk.to_builder().timeout_config(timeouts).build()
 }

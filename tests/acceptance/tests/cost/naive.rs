@@ -68,7 +68,11 @@ impl Naive {
             updated("order", "SET #s = :status REMOVE due, #a", &to),
             updated("payment", set, &to),
             updated("reservation", set, &to),
-            updated("stock", "SET n = n + :one", &[(":one", number(1))]),
+            updated(
+                "stock",
+                if status == "PAID" { "SET sold = :one" } else { "SET n = n + :one" },
+                &[(":one", number(1))],
+            ),
             written(put("outbox-2")),
         ])
         .await

@@ -71,8 +71,9 @@ impl Floor {
     /// Creates orders evenly over [`SPREAD`], each with a payment that nobody completes if asked for.
     pub(super) async fn orders(&self, count: usize, with_payment: bool) {
         let began = tokio::time::Instant::now();
-        let customers = stream::iter(0..count).map(async |number| {
-            tokio::time::sleep_until(began + SPREAD.mul_f64(number as f64 / count as f64)).await;
+        let apart = SPREAD / u32::try_from(count).unwrap_or(u32::MAX);
+        let customers = stream::iter((0_u32..).zip(0..count)).map(async |(turn, number)| {
+            tokio::time::sleep_until(began + apart * turn).await;
             self.order(number, with_payment).await;
         });
         customers.buffer_unordered(AT_ONCE).collect().await

@@ -179,7 +179,7 @@ impl Scene {
             request = request.header(*name, *value);
         }
         let request = request.body(Bytes::from(body.to_string())).expect("a request");
-        let answer = server::respond(&self.system, request).await;
+        let answer = server::respond(self.system.as_ref(), request).await;
         let body = String::from_utf8_lossy(answer.body());
         assert!(answer.status().is_success(), "{method} {path}: {} {body}", answer.status());
         serde_json::from_str(&body).unwrap_or(Value::Null)
