@@ -18,8 +18,8 @@ pub const OPERATION_TIMEOUT: Duration = Duration::from_secs(5);
 /// What every client of a function is built from: region, credentials and `AWS_ENDPOINT_URL` of its environment, the time-outs above,
 /// and the SDK's standard retries (three attempts).
 ///
-/// The environment is all that Lambda gives. The SDK's own chain of profiles, web identities and instance metadata would be a tenth of
-/// every function, and its last link waits for a network that is not there.
+/// The environment is all that Lambda gives. The SDK's own chain of profiles, web identities and instance metadata would be a good
+/// part of every function, and its last link waits for a network that is not there.
 #[must_use]
 pub fn load() -> SdkConfig {
     of(&|name| std::env::var(name).ok())
