@@ -5,6 +5,7 @@ mod scene;
 use expiry_core::attempt::{AttemptStatus, Standing};
 use expiry_core::decide::close::CloseOutcome;
 use expiry_core::decide::notified::{NotificationRefusal, NotifiedOutcome, signal_without_commit};
+use expiry_core::decide::{Decision, Knowledge, Question, Sequence, decide};
 use expiry_core::fact::{PaymentFact, Success};
 use expiry_core::ids::AttemptNo;
 use expiry_core::money::{Amount, Money};
@@ -241,6 +242,25 @@ fn another_transaction_of_the_same_attempt_changes_nothing_and_a_person_hears_of
         let signal = signal_without_commit(&order, &callback, &run.outcome);
         assert_eq!(signal, Some(Signal::SecondTransaction(no(1))));
         assert!(signal.is_some_and(|signal| signal.is_finding()));
+    }
+}
+
+#[test]
+fn neither_does_one_that_an_answer_names_for_an_attempt_that_has_its_money() {
+    let order =
+        order().attempt(attempt().amount(4_000).succeeded(Standing::Counted)).attempt(attempt()).closing().build();
+    for (name, is_second) in [("another", true), ("its own", false)] {
+        let told = match name {
+            "another" => Success { transaction: transaction(name), ..success(&order, 1) },
+            _ => success(&order, 1),
+        };
+        let both = [1, 2].map(|number| (no(number), Sequence::QueryCloseQuery)).to_vec();
+        let mut known = Knowledge::default();
+        let says = world().says(1, PaymentFact::Succeeded(told));
+        known.learn(&order, says.answer(&Question::Payments(both), later()));
+        let Decision::Commit(commit) = decide(&order, &scan(), &known, later()) else { panic!("{name}: it decides") };
+        assert_eq!(commit.order.attempts[0].receipt, order.attempts[0].receipt, "{name}");
+        assert_eq!(commit.signals.contains(&Signal::SecondTransaction(no(1))), is_second, "{name}");
     }
 }
 
