@@ -203,6 +203,28 @@ fn on_a_closed_order_it_stays_closed_and_the_money_is_refunded_whole() {
 }
 
 #[test]
+fn the_evidence_of_paid_is_whose_success_it_was_and_how_it_became_known() {
+    for (by, fact) in [(Told::ByCallback, "notified success 1"), (Told::ByQuery, "queried success 1")] {
+        let order = order().attempt(attempt()).closing().build();
+        let paid = told(&order, by, 1, &success(&order, 1)).order;
+        assert_eq!(paid.evidence.last().map(|last| (last.to, last.fact.as_str())), Some((OrderStatus::Paid, fact)));
+    }
+}
+
+#[test]
+fn refused_callbacks_are_counted_under_the_names_the_alarms_know() {
+    for (refusal, name) in [
+        (NotificationRefusal::UnknownAttempt, "unknown_order"),
+        (NotificationRefusal::OtherMerchant, "merchant_mismatch"),
+        (NotificationRefusal::OtherCurrency, "currency_mismatch"),
+        (NotificationRefusal::OtherAmount, "amount_mismatch"),
+        (NotificationRefusal::TransactionTaken, "transaction_taken"),
+    ] {
+        assert_eq!(refusal.reason(), name);
+    }
+}
+
+#[test]
 fn on_an_order_paid_by_the_same_transaction_it_changes_nothing() {
     let order = order().paid().build();
     let run = run(&order, &callback_of(&order, 1, success(&order, 1)), &world(), later());

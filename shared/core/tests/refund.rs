@@ -108,6 +108,27 @@ fn only_what_is_left_is_given_back_and_nothing_when_nothing_is_left() {
 }
 
 #[test]
+fn an_order_that_is_not_paid_needs_nothing_of_the_money_whatever_it_counted_for() {
+    for standing in [Standing::Surplus, Standing::Counted] {
+        // A leg of 80, of which 30 went back by hand.
+        let leg = attempt().amount(8_000).succeeded(standing);
+        let scene = order().attempt(leg).closing().closed().settled().pending(REFUND_1);
+        let order = scene.with(|order| order.attempts[0].refund = Some(Refund::owed(euros(5_000)))).build();
+        let run = run(&order, &give_back(1), &confirms(&order, 3_000), later());
+        assert_eq!((run.outcome, refund(&run.order).money), (RefundOutcome::Succeeded, euros(5_000)), "{standing:?}");
+    }
+}
+
+#[test]
+fn one_look_is_one_try_however_far_it_got() {
+    for fact in [RefundFact::Pending, RefundFact::Unknown(Cause::new("timeout"))] {
+        let order = owed().build();
+        let run = run(&order, &give_back(1), &confirms(&order, 0).refunds(fact.clone()), later());
+        assert_eq!((refund(&run.order).status, refund(&run.order).tries), (RefundStatus::Submitted, 1), "{fact:?}");
+    }
+}
+
+#[test]
 fn of_an_excess_only_what_the_paid_order_does_not_need_goes_back() {
     let excess = 4_000;
     let scene = order().attempt(attempt().succeeded(Standing::Counted)).paid().pending(REFUND_1);
