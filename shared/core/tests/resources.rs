@@ -259,6 +259,23 @@ mod settling {
     }
 
     #[test]
+    fn the_users_count_goes_down_and_where_it_cannot_a_person_hears_of_it() {
+        let closed = order().holding_everything().closed().build();
+        let settled = |refusal: Option<Refusal>| {
+            let mut known = Knowledge::default();
+            refusal.into_iter().for_each(|refusal| known.refuse(closed.version, refusal));
+            let Decision::Commit(commit) = decide(&closed, &Settle { unit: Unit::Cap }, &known, later()) else {
+                panic!("it commits")
+            };
+            assert!(!commit.order.counted_open && !commit.order.pending.contains(&Unit::Cap));
+            (commit.rows.len(), commit.signals.len())
+        };
+        assert_eq!(settled(None), (1, 0));
+        assert_eq!(settled(Some(Refusal::Coupon)), (1, 0));
+        assert_eq!(settled(Some(Refusal::OpenOrders)), (0, 1));
+    }
+
+    #[test]
     fn a_paid_orders_coupon_is_used() {
         let paid = order().holding_everything().paid().build();
         let run = settle(&paid, COUPON, &world().coupon(&paid, |terms| terms.campaign_active = false));
