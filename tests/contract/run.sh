@@ -5,16 +5,11 @@
 # free port, sets up something to buy, runs all checks with a fixed seed, and stops the system again. Fails on any disagreement.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
+source tests/tools.sh
 
 target=${CARGO_TARGET_DIR:-target}
 venv=$target/contract/venv
-requirements=tests/contract/requirements.txt
-if ! cmp --quiet "$requirements" "$venv/installed.txt"; then
-    rm -rf "$venv"
-    python3 -m venv "$venv"
-    "$venv/bin/pip" install --quiet --disable-pip-version-check --requirement "$requirements"
-    cp "$requirements" "$venv/installed.txt"
-fi
+tools "$venv" tests/contract/requirements.txt
 
 cargo build --quiet --package local
 # PORT=0 takes a free port; the system prints which.

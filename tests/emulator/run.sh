@@ -6,31 +6,19 @@
 # but the installations.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
+source tests/tools.sh
 
 target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
 run=$target/emulation
 began=$SECONDS
 took() { printf 'emulator: %s in %d s\n' "$1" $((SECONDS - began)); began=$SECONDS; }
 
-# Each set of tools in an environment of its own: they disagree about what they need.
-tools() {
-    if ! cmp --quiet "$2" "$1/installed.txt"; then
-        rm -rf "$1"
-        python3 -m venv "$1"
-        "$1/bin/pip" install --quiet --disable-pip-version-check --no-deps --requirement "$2"
-        cp "$2" "$1/installed.txt"
-    fi
-}
-tools "$run/python" tests/emulator/requirements.txt
-tools "$run/cargo-lambda" tests/emulator/cargo-lambda.txt
+tools "$run/python" tests/emulator/requirements.txt --no-deps
 # The same as tests/template/run.sh has.
-tools target/template-tools tests/template/requirements.txt
+tools target/template-tools tests/template/requirements.txt --no-deps
 took "tools installed"
 
-# One call for all functions: what they share is compiled once.
-packages=$(for function in functions/*; do printf -- '--package %s ' "$(basename "$function")"; done)
-# shellcheck disable=SC2086 # A list of words.
-PATH=$run/cargo-lambda/bin:$PATH cargo lambda build --quiet --locked --profile emulator --lambda-dir "$run/functions" $packages
+build_functions "$target" "$run/functions" --profile emulator
 took "functions built"
 cargo build --quiet --locked --package local
 took "channel and issuer built"
