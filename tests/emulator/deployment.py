@@ -74,7 +74,9 @@ class Cloud:
 
     def warm(self):
         """The first call of a service loads its model, in the emulator and on the wire, for longer than a function waits."""
-        for service, call in [("dynamodb", "list_tables"), ("sqs", "list_queues"), ("scheduler", "list_schedules")]:
+        for service, call in [
+            ("dynamodb", "list_tables"), ("sqs", "list_queues"), ("scheduler", "list_schedules"), ("secretsmanager", "list_secrets"),
+        ]:
             getattr(self.client(service, self.wire), call)()
 
     def keep_logs(self):
@@ -103,7 +105,7 @@ def built(template, functions):
     return document
 
 
-def parameters(cloud):
+def parameters(cloud, secret):
     rules = [{"id": name, "version": 1, "seconds": seconds} for name, seconds in WINDOWS.items()]
     return {
         "Architecture": {"x86_64": "x86_64", "aarch64": "arm64"}[platform.machine()],
@@ -115,7 +117,7 @@ def parameters(cloud):
         "Channels": "sim",
         "ChannelCallSeconds": 2,
         "SimChannelUrl": cloud.outside.url,
-        "SimChannelSecretId": "sim",
+        "SimChannelSecretArn": secret,
         "JwtIssuer": cloud.outside.url,
         "JwtAudience": AUDIENCE,
         "DeletionProtection": "false",
@@ -141,10 +143,10 @@ def rename_schedules(cloud):
 def deploy(cloud, root, functions, target, sam):
     """Deploys the template and returns the stack's outputs."""
     cloud.client("s3").create_bucket(Bucket=BUCKET)
-    cloud.client("secretsmanager").create_secret(Name="sim", SecretString=SECRET)
+    secret = cloud.client("secretsmanager").create_secret(Name="sim", SecretString=SECRET)
     template = target / "template.yaml"
     template.write_text(json.dumps(built(root / "template.yaml", functions)))
-    quoted = [f'{name}="{str(value).replace(chr(34), chr(92) + chr(34))}"' for name, value in parameters(cloud).items()]
+    quoted = [f'{name}="{str(value).replace(chr(34), chr(92) + chr(34))}"' for name, value in parameters(cloud, secret["ARN"]).items()]
     subprocess.run(
         [
             sam, "deploy", "--template-file", template, "--stack-name", STACK, "--region", REGION,

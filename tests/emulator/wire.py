@@ -37,6 +37,8 @@ def calls(context):
         case "scheduler", operation:
             group = body.get("GroupName") or context.query.get("groupName")
             yield f"scheduler:{operation}", f"{arn}schedule/{group}/{context.path.rsplit('/', 1)[-1]}"
+        case "secretsmanager", operation:
+            yield f"secretsmanager:{operation}", body["SecretId"]
         case service, operation:
             yield f"{service}:{operation}", "*"
 

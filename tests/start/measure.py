@@ -103,7 +103,8 @@ class Server(BaseHTTPRequestHandler):
             self.answer(202, b"{}")
         else:
             self.server.calls += 1
-            self.answer(200, b"{}")
+            is_secret = self.headers.get("X-Amz-Target", "").endswith(".GetSecretValue")
+            self.answer(200, b'{"SecretString": "sim"}' if is_secret else b"{}")
 
     def log_message(self, *_):
         pass
@@ -133,7 +134,7 @@ def environment(port):
         # Lambda has its certificates in one file; a folder of hundreds takes longer than all the rest of a start.
         "SSL_CERT_FILE": "/etc/ssl/certs/ca-certificates.crt", "SSL_CERT_DIR": "/none",
         "ORDERS_TABLE": "orders", "RESOURCES_TABLE": "resources", "CHANNELS": "sim", "SIM_CHANNEL_URL": url,
-        "SIM_CHANNEL_SECRET": "secret", "SCHEDULE_GROUP": "wake", "SCHEDULE_ROLE_ARN": "arn:aws:iam::000000000000:role/wake",
+        "SIM_CHANNEL_SECRET_ID": "sim", "SCHEDULE_GROUP": "wake", "SCHEDULE_ROLE_ARN": "arn:aws:iam::000000000000:role/wake",
         "CLOSE_QUEUE_ARN": ARN + "close", **{f"{queue}_QUEUE_URL": f"{url}/0/{queue.lower()}" for queue in QUEUES},
     }
 

@@ -3,8 +3,10 @@
 
 use std::sync::Arc;
 
-use expiry_adjudication::{Context, RunError};
-use expiry_channels::{AckOutcome, ChannelClient, Headers, RawNotification, Refusal, RefusalStatus};
+use expiry_adjudication::{ChannelsError, Context, RunError};
+use expiry_channels::{
+    AckOutcome, ChannelClient, Headers, NotificationRejection, RawNotification, Refusal, RefusalStatus,
+};
 use expiry_core::decide::notified::{NotificationRefusal, Notified, NotifiedOutcome, signal_without_commit};
 use expiry_core::fact::Notification;
 use expiry_core::ids::{ChannelId, OrderId};
@@ -35,11 +37,15 @@ impl PaymentCallback {
         if method(request) != "POST" {
             return problem_response(&Problem::method_not_allowed("POST"));
         }
+        let channels = match self.context.channels().await {
+            Ok(channels) => channels,
+            Err(error) => return cannot_judge(&error),
+        };
         let channel = path_parameter(request, "channel").ok().and_then(|name| ChannelId::new(name).ok());
-        let Some(client) = channel.and_then(|channel| self.context.channels.get(&channel)) else {
+        let Some(client) = channel.and_then(|channel| channels.get(&channel)) else {
             return problem_response(&Problem::with_detail(Code::NotFound, "There is no such channel."));
         };
-        let outcome = match self.verified(client, request) {
+        let outcome = match self.verified(client, request).await {
             Ok(notification) => self.received(client, notification).await,
             Err(outcome) => outcome,
         };
@@ -48,17 +54,23 @@ impl PaymentCallback {
     }
 
     /// What anybody can send leaves a counter and a log line only.
-    fn verified(&self, client: &ChannelClient, request: &Request) -> Result<Notification, AckOutcome> {
+    async fn verified(&self, client: &ChannelClient, request: &Request) -> Result<Notification, AckOutcome> {
         let Ok(body) = body_bytes(request, WEBHOOK_BODY_BYTES) else {
             return Err(self.refuse(client, Refusal { status: RefusalStatus::BadRequest, reason: "malformed" }));
         };
         let named = request.headers.iter().filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?)));
         let headers: Headers = named.collect();
         let raw = RawNotification { headers: &headers, body: &body };
-        client
-            .channel()
-            .verify_notification(&raw, self.context.clock.now())
-            .map_err(|rejection| self.refuse(client, rejection.refusal()))
+        let verify = |client: &ChannelClient| client.channel().verify_notification(&raw, self.context.clock.now());
+        let mut verified = verify(client);
+        if matches!(verified, Err(NotificationRejection::BadSignature | NotificationRejection::UnknownKey)) {
+            // The channel may sign with a secret that is newer than what we hold.
+            let anew = self.context.channels_anew().await.unwrap_or_default();
+            if let Some(client) = anew.get(client.channel().id()) {
+                verified = verify(client);
+            }
+        }
+        verified.map_err(|rejection| self.refuse(client, rejection.refusal()))
     }
 
     fn refuse(&self, client: &ChannelClient, refusal: Refusal) -> AckOutcome {
@@ -109,4 +121,10 @@ impl PaymentCallback {
         let entry = Entry { at, version, kind: EntryKind::RefusedCallback, body: body.to_string() };
         self.context.record(id, &entry).await;
     }
+}
+
+/// Without a channel's secret nobody can say what a callback is worth: it is to come again.
+fn cannot_judge(error: &ChannelsError) -> Response {
+    tracing::error!(error = %chain(error), "callback to be sent again");
+    problem_response(&Problem::new(Code::TryAgain))
 }

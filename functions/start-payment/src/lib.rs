@@ -18,6 +18,7 @@ use expiry_core::time::Timestamp;
 use expiry_runtime::http::{
     Caller, Request, Response, json_body, json_response, method, path_parameter, problem_response,
 };
+use expiry_runtime::logs::chain;
 use expiry_runtime::problem::{Code, Problem};
 use serde::Serialize;
 
@@ -62,8 +63,13 @@ impl StartPayment {
         let caller = Caller::of(request)?;
         let id = OrderId::parse(path_parameter(request, "id")?).map_err(|_| Problem::new(Code::OrderNotFound))?;
         let body: PaymentRequest = json_body(request)?;
-        let client = self.context.channels.get(&body.channel);
-        let client = client.ok_or_else(|| Problem::invalid("#/channel", "is not a channel that is switched on"))?;
+        let channels = self.context.channels().await.map_err(|error| {
+            tracing::error!(order_id = %id, error = %chain(&error), "no channel can be talked to");
+            Problem::new(Code::TryAgain)
+        })?;
+        let client = channels
+            .get(&body.channel)
+            .ok_or_else(|| Problem::invalid("#/channel", "is not a channel that is switched on"))?;
         let order = self.context.read(&id).await.map_err(|error| error.problem(&id))?;
         if !caller.may_act_for(&order.order.user) {
             return Err(Problem::new(Code::OrderNotFound));

@@ -2,20 +2,23 @@
 
 use std::time::Duration;
 
+use aws_config::SdkConfig;
 use bytes::Bytes;
 use expiry_core::limits;
 use expiry_core::message::Queue;
 use expiry_core::time::Clock;
 use expiry_runtime::http::{Response, json_response, parse_json};
+use expiry_runtime::logs::chain;
 use expiry_runtime::problem::{Code, Problem};
 use http::Method;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::cloud::Faults;
-use crate::drivers::schedules;
+use crate::drivers::{queues, schedules};
 use crate::functions::Functions;
 use crate::server::Host;
+use crate::settings::queue_url;
 use crate::sim::SimChannel;
 use crate::system::System;
 
@@ -62,7 +65,7 @@ impl Host for System {
                 Ok(json_response(200, &json!({})))
             }
             ("POST", "scan") => scan(&self.functions).await,
-            ("POST", "deliver") => deliver(body, async |queue, text: &str| self.deliver(queue, text).await).await,
+            ("POST", "deliver") => deliver(body, &self.cloud.sdk_config(), queue_url).await,
             ("GET", "queues") => Ok(json_response(200, &self.cloud.queue_counts())),
             ("GET", "schedules") => Ok(json_response(200, &self.cloud.schedules())),
             ("GET", "metrics") => Ok(json_response(200, &self.figures.all())),
@@ -79,18 +82,15 @@ pub(crate) async fn scan(functions: &Functions) -> Result<Response, Problem> {
     }
 }
 
-/// Sends what `body` says, by `send`, which answers the message's id.
-pub(crate) async fn deliver(
-    body: &Bytes,
-    send: impl AsyncFnOnce(Queue, &str) -> Result<String, Box<dyn std::error::Error + Send + Sync>>,
-) -> Result<Response, Problem> {
+/// Sends what `body` says to the queue it names; `url` tells where that is.
+pub(crate) async fn deliver(body: &Bytes, sdk: &SdkConfig, url: impl Fn(Queue) -> String) -> Result<Response, Problem> {
     let DeliverRequest { queue, body } = parse_json(body)?;
     let queue = Queue::parse(&queue).ok_or_else(|| Problem::invalid("#/queue", "is not a queue"))?;
     let text = body.as_str().map_or_else(|| body.to_string(), str::to_owned);
-    match send(queue, &text).await {
+    match queues::send(sdk, &url(queue), &text).await {
         Ok(message_id) => Ok(json_response(202, &json!({"message_id": message_id}))),
         Err(error) => {
-            tracing::warn!(%queue, error = %error, "the message was not taken");
+            tracing::warn!(%queue, error = %chain(error.as_ref()), "the message was not taken");
             Err(Problem::new(Code::TryAgain))
         }
     }

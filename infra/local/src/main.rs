@@ -12,17 +12,15 @@ use expiry_runtime::logs::{self, FILTER_VARIABLE, chain};
 use local::endpoint::{Endpoint, Target};
 use local::server::Host;
 use local::system::Parts;
-use local::{Settings, System, demo, outside, server};
+use local::{AnyError, Settings, System, demo, outside, server};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
-
-type AnyError = Box<dyn std::error::Error + Send + Sync>;
 
 const USAGE: &str = "\
 usage: cargo run                   an empty system on http://127.0.0.1:8787, in memory
        cargo run -- --data DIR     the same, its database kept in DIR
        cargo run -- --endpoint URL [--deliver-schedules]
-                                   the same over DynamoDB, SQS and Scheduler at URL; the flag is for a Scheduler that fires nothing
+                                   the same over the AWS services at URL; the flag is for a Scheduler that fires nothing
        cargo run -- demo           a shop plays every kind of order, prints one page and checks the invariants
        cargo run -- outside        only what stands outside a shop: the payment channel's simulator, an issuer of test tokens
 

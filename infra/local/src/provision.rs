@@ -1,5 +1,5 @@
 //! What `template.yaml` creates in the cloud, by calls of the SDK: tables, queues with their dead letters, the group of schedules. What
-//! exists already is taken as it is; only a queue with other attributes is refused.
+//! exists already is taken as it is; only a queue with other attributes is refused. Besides, the secret that the template is given.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -7,18 +7,18 @@ use std::time::Duration;
 use aws_config::SdkConfig;
 use aws_sdk_scheduler::operation::create_schedule_group::CreateScheduleGroupError;
 use aws_sdk_scheduler::types::{FlexibleTimeWindow, FlexibleTimeWindowMode, Target};
+use aws_sdk_secretsmanager::operation::create_secret::CreateSecretError;
 use aws_sdk_sqs::types::QueueAttributeName;
 use expiry_core::message::Queue;
 use expiry_store::{CreateTablesError, Tables, create_tables};
 
-use crate::settings::{ACCOUNT, ORDERS_TABLE, REGION, RESOURCES_TABLE, SCHEDULE_GROUP};
+use crate::AnyError;
+use crate::settings::{ACCOUNT, ORDERS_TABLE, REGION, RESOURCES_TABLE, SCHEDULE_GROUP, SIM_SECRET_NAME};
 
 /// Receives of a message before it goes to the dead-letter queue.
 const RECEIVES: u32 = 5;
 /// The name of the scan's recurring schedule.
 const SCAN_SCHEDULE: &str = "fallback-scan";
-
-type AnyError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Why something does not exist.
 #[derive(Debug, thiserror::Error)]
@@ -26,13 +26,13 @@ pub enum ProvisionError {
     /// A table.
     #[error("the tables do not open")]
     Tables(#[from] CreateTablesError),
-    /// A queue or schedule.
+    /// Something else.
     #[error("{0} cannot be created")]
     Service(&'static str, #[source] AnyError),
 }
 
-/// Creates everything but the scan's schedule in `region`, whose queues show a received message again after so many seconds; answers
-/// the queues' URLs.
+/// Creates everything but the scan's schedule in `region`, whose queues show a received message again after so many seconds, and the
+/// secret of the channel `sim`; answers the queues' URLs.
 ///
 /// # Errors
 /// When something neither exists nor can be created.
@@ -40,6 +40,7 @@ pub async fn provision(
     sdk: &SdkConfig,
     region: &str,
     visibility_seconds: u64,
+    sim_secret: &str,
 ) -> Result<BTreeMap<Queue, String>, ProvisionError> {
     let tables = Tables { orders: ORDERS_TABLE.to_owned(), resources: RESOURCES_TABLE.to_owned() };
     create_tables(&aws_sdk_dynamodb::Client::new(sdk), &tables).await?;
@@ -50,6 +51,9 @@ pub async fn provision(
         urls.insert(queue, url.map_err(|error| ProvisionError::Service("a queue", error))?);
     }
     create_group(sdk).await.map_err(|error| ProvisionError::Service("the group of schedules", error))?;
+    put_secret(sdk, sim_secret)
+        .await
+        .map_err(|error| ProvisionError::Service("the secret of the channel sim", error))?;
     Ok(urls)
 }
 
@@ -84,6 +88,19 @@ async fn create_group(sdk: &SdkConfig) -> Result<(), AnyError> {
     let created = aws_sdk_scheduler::Client::new(sdk).create_schedule_group().name(SCHEDULE_GROUP).send().await;
     match created {
         Err(error) if error.as_service_error().is_some_and(CreateScheduleGroupError::is_conflict_exception) => Ok(()),
+        created => Ok(created.map(drop)?),
+    }
+}
+
+/// The channel is simulated in this process, so its secret is what this process says: also where there is another from before.
+async fn put_secret(sdk: &SdkConfig, secret: &str) -> Result<(), AnyError> {
+    let secrets = aws_sdk_secretsmanager::Client::new(sdk);
+    let created = secrets.create_secret().name(SIM_SECRET_NAME).secret_string(secret).send().await;
+    match created {
+        Err(error) if error.as_service_error().is_some_and(CreateSecretError::is_resource_exists_exception) => {
+            let put = secrets.put_secret_value().secret_id(SIM_SECRET_NAME).secret_string(secret).send().await;
+            Ok(put.map(drop)?)
+        }
         created => Ok(created.map(drop)?),
     }
 }

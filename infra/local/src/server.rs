@@ -22,7 +22,7 @@ use crate::sim::SimChannel;
 type FunctionResponse = expiry_runtime::http::Response;
 
 /// The largest body that API Gateway takes.
-pub(crate) const GATEWAY_BODY_BYTES: usize = 10 * 1024 * 1024;
+const GATEWAY_BODY_BYTES: usize = 10 * 1024 * 1024;
 /// How long open requests may take to end after a signal.
 const LAST_REQUESTS: Duration = Duration::from_secs(3);
 
@@ -70,23 +70,39 @@ pub(crate) async fn serve_router(
 }
 
 async fn answer<H: Host>(State(host): State<Arc<H>>, request: Request) -> Response {
-    let (parts, body) = request.into_parts();
-    let answered = match to_bytes(body, GATEWAY_BODY_BYTES).await {
-        Ok(body) => respond(host.as_ref(), http::Request::from_parts(parts, body)).await,
-        Err(_) => from_function(problem_response(&Problem::new(Code::PayloadTooLarge))),
+    let answered = match read(request).await {
+        Ok(request) => respond(host.as_ref(), request).await,
+        Err(refusal) => refusal,
     };
     answered.map(Body::from)
 }
 
+/// The request with its whole body, or the refusal of one that is too long.
+pub(crate) async fn read(request: Request) -> Result<http::Request<Bytes>, http::Response<Bytes>> {
+    let (parts, body) = request.into_parts();
+    match to_bytes(body, GATEWAY_BODY_BYTES).await {
+        Ok(body) => Ok(http::Request::from_parts(parts, body)),
+        Err(_) => Err(from_function(problem_response(&Problem::new(Code::PayloadTooLarge)))),
+    }
+}
+
+/// The channel's answer, where the path is one of its own.
+pub(crate) async fn said_by(sim: &SimChannel, request: &http::Request<Bytes>) -> Option<http::Response<Bytes>> {
+    let (path, body) = (request.uri().path(), request.body());
+    if !(path.starts_with("/sim/") || path.starts_with("/_sim/")) {
+        return None;
+    }
+    let target = request.uri().path_and_query().map_or(path, |target| target.as_str());
+    Some(from_sim(sim.handle(request.method().as_str(), target, &headers(request.headers()), body).await))
+}
+
 /// Answers one request: what the server does with what it reads from a socket.
 pub async fn respond(host: &impl Host, request: http::Request<Bytes>) -> http::Response<Bytes> {
-    let (parts, body) = request.into_parts();
-    let path = parts.uri.path();
-    if path.starts_with("/sim/") || path.starts_with("/_sim/") {
-        let target = parts.uri.path_and_query().map_or(path, |target| target.as_str());
-        return from_sim(host.sim().handle(parts.method.as_str(), target, &headers(&parts.headers), &body).await);
+    if let Some(answer) = said_by(host.sim(), &request).await {
+        return answer;
     }
-    if let Some(command) = path.strip_prefix("/_local/") {
+    let (parts, body) = request.into_parts();
+    if let Some(command) = parts.uri.path().strip_prefix("/_local/") {
         let answer = host.command(&parts.method, command, &body).await;
         return from_function(answer.unwrap_or_else(|problem| problem_response(&problem)));
     }
@@ -94,7 +110,7 @@ pub async fn respond(host: &impl Host, request: http::Request<Bytes>) -> http::R
     from_function(gateway::serve(host.functions(), incoming).await)
 }
 
-pub(crate) fn headers(headers: &HeaderMap) -> Headers {
+fn headers(headers: &HeaderMap) -> Headers {
     headers.iter().filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?))).collect()
 }
 
@@ -109,7 +125,7 @@ pub(crate) fn from_function(response: FunctionResponse) -> http::Response<Bytes>
     answer
 }
 
-pub(crate) fn from_sim(response: expiry_channels::HttpResponse) -> http::Response<Bytes> {
+fn from_sim(response: expiry_channels::HttpResponse) -> http::Response<Bytes> {
     let mut answer = http::Response::new(response.body);
     *answer.status_mut() =
         http::StatusCode::from_u16(response.status).unwrap_or(http::StatusCode::INTERNAL_SERVER_ERROR);

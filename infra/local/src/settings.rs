@@ -20,6 +20,8 @@ pub const SIM_SECRET: &str = "sim-secret";
 pub const ORDERS_TABLE: &str = "orders";
 /// The table of counters and coupons.
 pub const RESOURCES_TABLE: &str = "resources";
+/// The secret of the channel `sim`, by its name in Secrets Manager.
+pub const SIM_SECRET_NAME: &str = "order-expiry/sim";
 /// The group of all schedules.
 pub const SCHEDULE_GROUP: &str = "order-expiry";
 /// The region and account in every name.
@@ -45,7 +47,7 @@ pub struct Settings {
     pub visibility_seconds: u64,
     /// What the functions read from their environment.
     pub config: Config,
-    /// The secret of the channel `sim`.
+    /// The secret of the channel `sim`, which is put into Secrets Manager at the start.
     pub sim_secret: String,
 }
 
@@ -126,7 +128,7 @@ fn given_by_the_template(name: &str) -> Option<String> {
         "ORDERS_TABLE" => ORDERS_TABLE.to_owned(),
         "RESOURCES_TABLE" => RESOURCES_TABLE.to_owned(),
         "CHANNELS" => "sim".to_owned(),
-        "SIM_CHANNEL_SECRET" => SIM_SECRET.to_owned(),
+        "SIM_CHANNEL_SECRET_ID" => SIM_SECRET_NAME.to_owned(),
         // Reached in this process; the address is never dialled.
         "SIM_CHANNEL_URL" => "http://sim.local".to_owned(),
         "SCHEDULE_GROUP" => SCHEDULE_GROUP.to_owned(),

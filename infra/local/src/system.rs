@@ -15,6 +15,7 @@ use expiry_runtime::ids::SystemIds;
 use expiry_runtime::metrics::Metrics;
 use tokio::task::JoinSet;
 
+use crate::AnyError;
 use crate::clock::MovableClock;
 use crate::cloud::{Cloud, CloudConfig, CloudError, Faults};
 use crate::drivers::stream::Progress;
@@ -109,7 +110,7 @@ impl System {
             account: ACCOUNT.to_owned(),
         })?;
         let sdk = cloud.sdk_config();
-        provision(&sdk, REGION, settings.visibility_seconds).await?;
+        provision(&sdk, REGION, settings.visibility_seconds, &settings.sim_secret).await?;
         schedule_scan(&sdk, settings.config.scan_period).await?;
         let shared_clock: Arc<dyn Clock> = Arc::new(clock.clone());
         let key = SigningKey::new(&settings.sim_secret).ok_or(StartError::NoSecret)?;
@@ -249,10 +250,8 @@ impl System {
     ///
     /// # Errors
     /// When the queue does not take it.
-    pub async fn deliver(&self, queue: Queue, body: &str) -> Result<String, Box<dyn std::error::Error + Send + Sync>> {
-        let sqs = aws_sdk_sqs::Client::new(&self.cloud.sdk_config());
-        let sent = sqs.send_message().queue_url(queue_url(queue)).message_body(body).send().await?;
-        Ok(sent.message_id.unwrap_or_default())
+    pub async fn deliver(&self, queue: Queue, body: &str) -> Result<String, AnyError> {
+        queues::send(&self.cloud.sdk_config(), &queue_url(queue), body).await
     }
 }
 

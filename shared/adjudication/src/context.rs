@@ -4,8 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use aws_config::SdkConfig;
-use expiry_channels::sim::Sim;
-use expiry_channels::{ChannelClient, ChannelTransport, Channels, HttpTransport};
+use expiry_channels::{ChannelTransport, Channels, HttpTransport};
 use expiry_core::decide::ask::Ask;
 use expiry_core::decide::close::{Close, Occasion};
 use expiry_core::ids::{IdSource, WorkerId};
@@ -16,16 +15,18 @@ use expiry_runtime::config::Config;
 use expiry_runtime::ids::SystemIds;
 use expiry_runtime::logs::chain;
 use expiry_runtime::metrics::{Metric, Metrics};
+use expiry_runtime::secrets::RotatingSecret;
 use expiry_runtime::skew::{SkewGuard, UntrustedClock};
 use expiry_store::{Store, Tables};
+use futures_util::future::join;
+
+use crate::channels::{ChannelsError, EnabledChannels};
 
 /// What a function that moves orders works with: built once, when the function starts.
 #[derive(Debug)]
 pub struct Context {
     /// The database.
     pub store: Store,
-    /// The payment channels that are switched on.
-    pub channels: Channels,
     /// The one clock.
     pub clock: Arc<dyn Clock>,
     /// What the database's answers say about that clock.
@@ -40,6 +41,7 @@ pub struct Context {
     pub scan_period: Duration,
     /// How long one call of a channel may take.
     pub channel_call: Duration,
+    channels: EnabledChannels,
 }
 
 /// What differs between the cloud and a simulation: time, identifiers, and the ways out.
@@ -69,15 +71,17 @@ impl Surroundings {
 }
 
 impl Context {
-    /// That of a Lambda function, with its way to the database open.
+    /// That of a Lambda function, with its way to the database open and the secrets of its channels read.
     ///
     /// # Errors
-    /// As [`new`](Context::new).
+    /// As [`new`](Context::new), and when a secret cannot be read: Lambda starts another.
     pub async fn in_lambda(config: &Config, sdk: &SdkConfig) -> Result<Context, StartError> {
         let context = Context::new(config, sdk, Surroundings::in_lambda(config))?;
-        if let Err(error) = context.store.warm().await {
+        let (warmed, channels) = join(context.store.warm(), context.channels()).await;
+        if let Err(error) = warmed {
             tracing::warn!(error = %chain(&error), "the database does not answer at the start");
         }
+        channels?;
         Ok(context)
     }
 
@@ -91,21 +95,12 @@ impl Context {
         let database = aws_sdk_dynamodb::config::Builder::from(sdk).interceptor(skew.interceptor()).build();
         let tables = Tables { orders: config.orders_table.clone(), resources: config.resources_table.clone() };
         let store = Store::new(aws_sdk_dynamodb::Client::from_conf(database), tables, Arc::clone(&ids));
-        let mut clients = Vec::new();
-        for channel in &config.channels {
-            let sim = config.sim.as_ref().filter(|_| channel.as_str() == expiry_channels::sim::CHANNEL);
-            let sim = sim.ok_or_else(|| format!("CHANNELS names {channel}, which this program does not know"))?;
-            let codec = Sim::new(&sim.url, sim.secret.expose())?;
-            clients.push(ChannelClient::new(
-                Arc::new(codec),
-                Arc::clone(&transport),
-                Arc::clone(&clock),
-                config.channel_call,
-            ));
-        }
+        let secrets = aws_sdk_secretsmanager::Client::new(sdk);
+        let secret =
+            |id: &str| RotatingSecret::new(secrets.clone(), id.to_owned(), Arc::clone(&clock), metrics.clone());
+        let channels = EnabledChannels::new(config, secret, transport, Arc::clone(&clock))?;
         Ok(Context {
             store,
-            channels: clients.into_iter().collect(),
             clock,
             skew,
             ids,
@@ -113,7 +108,24 @@ impl Context {
             lease: config.lease,
             scan_period: config.scan_period,
             channel_call: config.channel_call,
+            channels,
         })
+    }
+
+    /// The payment channels that are switched on.
+    ///
+    /// # Errors
+    /// When a secret of theirs was never read and cannot be.
+    pub async fn channels(&self) -> Result<Channels, ChannelsError> {
+        self.channels.now().await
+    }
+
+    /// The same with their secrets read again, unless that was just done: for a message that none of them signs.
+    ///
+    /// # Errors
+    /// As [`channels`](Context::channels).
+    pub async fn channels_anew(&self) -> Result<Channels, ChannelsError> {
+        self.channels.anew().await
     }
 
     /// The time that may be decided by.

@@ -1,7 +1,7 @@
 //! Asking: channels about attempts and refunds, the database about coupons. Attempts are asked about side by side, each call with its
 //! own deadline (DESIGN §5.3).
 
-use expiry_channels::{AttemptRef, ChannelClient, RefundRequest};
+use expiry_channels::{AttemptRef, ChannelClient, Channels, RefundRequest};
 use expiry_core::attempt::Attempt;
 use expiry_core::decide::answers::fact_name;
 use expiry_core::decide::{Answer, Question, Sequence};
@@ -11,6 +11,7 @@ use expiry_core::ids::{AttemptNo, RefundNo};
 use expiry_core::money::Money;
 use expiry_core::order::Order;
 use expiry_core::time::Timestamp;
+use expiry_runtime::logs::chain;
 use expiry_runtime::metrics::{Dimension, Metric};
 use expiry_store::ReadError;
 use futures_util::future::join_all;
@@ -36,7 +37,8 @@ impl Context {
     ) -> Result<(Answer, Option<Conversation>), ReadError> {
         match question {
             Question::Payments(attempts) => {
-                let hearings = attempts.into_iter().map(|(no, sequence)| self.hear(order, no, sequence));
+                let channels = self.channels_or_none(order).await;
+                let hearings = attempts.into_iter().map(|(no, sequence)| self.hear(&channels, order, no, sequence));
                 let (answers, calls): (Vec<_>, Vec<_>) = join_all(hearings).await.into_iter().unzip();
                 let conversation = Conversation { calls: calls.into_iter().flatten().collect() };
                 Ok((Answer::Payments(answers), Some(conversation)))
@@ -47,7 +49,21 @@ impl Context {
         }
     }
 
-    async fn hear(&self, order: &Order, no: AttemptNo, sequence: Sequence) -> (AttemptAnswers, Vec<Heard>) {
+    /// The channels; none while a secret of theirs cannot be read. Whoever is not asked has said nothing, and an order waits for it.
+    async fn channels_or_none(&self, order: &Order) -> Channels {
+        self.channels().await.unwrap_or_else(|error| {
+            tracing::error!(order_id = %order.id, error = %chain(&error), "no channel can be asked");
+            Channels::default()
+        })
+    }
+
+    async fn hear(
+        &self,
+        channels: &Channels,
+        order: &Order,
+        no: AttemptNo,
+        sequence: Sequence,
+    ) -> (AttemptAnswers, Vec<Heard>) {
         let mut calls = Vec::new();
         let nobody = |cause| AttemptAnswers {
             attempt: no,
@@ -58,8 +74,8 @@ impl Context {
         let Some(attempt) = order.attempt(no) else {
             return (nobody("the order has no such attempt"), calls);
         };
-        let Some(client) = self.channels.get(&attempt.channel) else {
-            return (nobody("its channel is not switched on"), calls);
+        let Some(client) = channels.get(&attempt.channel) else {
+            return (nobody("its channel cannot be talked to"), calls);
         };
         let about = attempt_ref(order, no, attempt);
         let first = client.query(&about, self.channel_call).await;
@@ -100,8 +116,9 @@ impl Context {
         let (Some(receipt), Some(refund)) = (&attempt.receipt, &attempt.refund) else {
             return nobody("nothing is to be refunded");
         };
-        let Some(client) = self.channels.get(&attempt.channel) else {
-            return nobody("its channel is not switched on");
+        let channels = self.channels_or_none(order).await;
+        let Some(client) = channels.get(&attempt.channel) else {
+            return nobody("its channel cannot be talked to");
         };
         let request = RefundRequest {
             refund_no: RefundNo::new(order.out_trade_no(no), refund.k),

@@ -5,12 +5,11 @@ mod error;
 mod read;
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
 use expiry_core::expiry_rule::ExpiryRules;
-use expiry_core::ids::{ChannelId, MerchantId};
+use expiry_core::ids::ChannelId;
 
 pub use self::error::ConfigError;
 use self::read::Reader;
@@ -20,8 +19,6 @@ use expiry_core::message::Queue;
 
 /// The channel of the local simulator, which is off unless `CHANNELS` names it.
 pub const SIM_CHANNEL: &str = "sim";
-/// Our merchant number at the simulator without `SIM_MERCHANT`.
-pub const SIM_MERCHANT: &str = "sim-merchant";
 /// The rules without `EXPIRY_RULES`: 30 minutes.
 pub const DEFAULT_RULES: &str = r#"[{"id":"default","version":1,"seconds":1800}]"#;
 
@@ -62,10 +59,8 @@ pub struct Config {
 pub struct SimConfig {
     /// `SIM_CHANNEL_URL`: where it answers, without a slash at its end.
     pub url: String,
-    /// `SIM_CHANNEL_SECRET`: what its callbacks are signed with. There is no default.
-    pub secret: Secret,
-    /// `SIM_MERCHANT`, default [`SIM_MERCHANT`].
-    pub merchant: MerchantId,
+    /// `SIM_CHANNEL_SECRET_ID`: the secret in Secrets Manager that signs, by ARN or name. There is no default.
+    pub secret_id: String,
 }
 
 /// What a wake-up schedule is made from.
@@ -77,24 +72,6 @@ pub struct SchedulerConfig {
     pub role_arn: String,
     /// `CLOSE_QUEUE_ARN`: where a schedule sends its wake-up.
     pub close_queue_arn: String,
-}
-
-/// A secret text: it can be used, and never stands in a log.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Secret(String);
-
-impl Secret {
-    /// The text itself.
-    #[must_use]
-    pub fn expose(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Debug for Secret {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("Secret(…)")
-    }
 }
 
 impl Config {
@@ -182,8 +159,7 @@ fn scheduler(read: &Reader<'_>) -> Result<Option<SchedulerConfig>, ConfigError> 
 fn sim_config(read: &Reader<'_>) -> Result<SimConfig, ConfigError> {
     Ok(SimConfig {
         url: read.url("SIM_CHANNEL_URL")?.trim_end_matches('/').to_owned(),
-        secret: Secret(read.text("SIM_CHANNEL_SECRET")?),
-        merchant: read.merchant("SIM_MERCHANT", SIM_MERCHANT)?,
+        secret_id: read.text("SIM_CHANNEL_SECRET_ID")?,
     })
 }
 
@@ -246,14 +222,12 @@ mod tests {
     }
 
     #[test]
-    fn the_simulator_starts_only_with_its_secret_and_never_shows_it() {
+    fn the_simulator_starts_only_with_the_name_of_its_secret() {
         let url = ("SIM_CHANNEL_URL", "http://localhost:8787/_sim/");
-        assert_eq!(refusal(&[("CHANNELS", "sim"), url]), "SIM_CHANNEL_SECRET is not set");
-        let config = config(&[("CHANNELS", "sim"), url, ("SIM_CHANNEL_SECRET", "sim-secret")]).expect("valid");
+        assert_eq!(refusal(&[("CHANNELS", "sim"), url]), "SIM_CHANNEL_SECRET_ID is not set");
+        let config = config(&[("CHANNELS", "sim"), url, ("SIM_CHANNEL_SECRET_ID", "shop/sim")]).expect("valid");
         let sim = config.sim.as_ref().expect("the simulator");
-        assert_eq!((sim.url.as_str(), sim.secret.expose()), ("http://localhost:8787/_sim", "sim-secret"));
-        assert_eq!(sim.merchant.as_str(), "sim-merchant");
-        assert!(!format!("{config:?}").contains("sim-secret"));
+        assert_eq!((sim.url.as_str(), sim.secret_id.as_str()), ("http://localhost:8787/_sim", "shop/sim"));
     }
 
     #[test]

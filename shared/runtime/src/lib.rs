@@ -17,6 +17,7 @@ pub mod problem;
 pub mod queues;
 pub mod schedules;
 pub mod sdk;
+pub mod secrets;
 pub mod skew;
 
 #[cfg(test)]

@@ -95,6 +95,7 @@ configure! {
     configure, aws_sdk_dynamodb;
     configure_sqs, aws_sdk_sqs;
     configure_scheduler, aws_sdk_scheduler;
+    configure_secrets, aws_sdk_secretsmanager;
 }
 
 impl HttpConnector for Wire {

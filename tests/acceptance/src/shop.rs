@@ -8,6 +8,7 @@ use bytes::Bytes;
 use expiry_core::time::Timestamp;
 use http::{Method, Request};
 use local::clock::MovableClock;
+use local::cloud::fate::{CallFate, Failure, Service};
 use local::system::Parts;
 use local::{Settings, System, server};
 use serde_json::{Value, json};
@@ -275,6 +276,14 @@ impl Shop {
     /// Replaces the faults.
     pub async fn faults(&self, faults: Value) {
         let _ = self.call("PUT", "/_local/faults", faults).await.expect(200);
+    }
+
+    /// From now on Secrets Manager fails, until the rules for calls are cleared.
+    pub fn no_secret_can_be_read(&self) {
+        self.system.cloud.on_call(|call| {
+            let fails = call.service == Service::Secrets;
+            fails.then(|| CallFate::Fail(Failure::new(500, "InternalServiceError")))
+        });
     }
 
     /// Runs the scan to its end and lets what it sent finish: how many it found.

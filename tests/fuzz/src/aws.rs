@@ -11,6 +11,8 @@ use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
 use aws_smithy_types::body::SdkBody;
 use serde_json::{Value, json};
 
+use crate::shop::SECRET;
+
 /// The `Date` of every answer: the moment at which [`NOW`](crate::shop::NOW) stands.
 const DATE: &str = "Thu, 01 Jan 2026 00:00:00 GMT";
 
@@ -76,6 +78,7 @@ impl Aws {
                 json!({})
             }
             "UpdateItem" => json!({}),
+            "GetSecretValue" => json!({"SecretString": SECRET}),
             "SendMessage" => json!({"MessageId": "1", "MD5OfMessageBody": "0"}),
             // The Scheduler, which speaks REST.
             _ => json!({"ScheduleArn": "arn:aws:scheduler:eu-central-1:000000000000:schedule/orders/1"}),

@@ -147,7 +147,7 @@ fn setting(variable: &str) -> Option<String> {
         "RESOURCES_TABLE" => "resources",
         "CHANNELS" => "sim",
         "SIM_CHANNEL_URL" => "http://sim.test",
-        "SIM_CHANNEL_SECRET" => SECRET,
+        "SIM_CHANNEL_SECRET_ID" => "sim",
         "SCHEDULE_GROUP" => "orders",
         "SCHEDULE_ROLE_ARN" => "arn:aws:iam::000000000000:role/schedules",
         "CLOSE_QUEUE_ARN" => "arn:aws:sqs:eu-central-1:000000000000:close",

@@ -38,7 +38,7 @@ impl Scene {
         let clock = MovableClock::paused(Timestamp::from_seconds(1_800_000_000).unwrap());
         let cloud = Cloud::new(CloudConfig::in_memory(clock.clone(), 1)).unwrap();
         let sdk = cloud.sdk_config();
-        provision(&sdk, REGION, settings.visibility_seconds).await.unwrap();
+        provision(&sdk, REGION, settings.visibility_seconds, &settings.sim_secret).await.unwrap();
         let shared: Arc<dyn Clock> = Arc::new(clock.clone());
         let key = expiry_channels::sim::signature::SigningKey::new(&settings.sim_secret).unwrap();
         let surroundings = Surroundings {

@@ -16,7 +16,7 @@ use tokio::time::Instant;
 use super::changes::Changes;
 use super::fate::{Call, CallFate, Service};
 use super::wire::{Answer, ApiError, failure_answer, http_date};
-use super::{Shared, scheduler, sqs};
+use super::{Shared, scheduler, secrets, sqs};
 
 /// The connector; clones share one cloud.
 #[derive(Clone, Debug)]
@@ -54,10 +54,11 @@ struct Request {
 }
 
 /// What `X-Amz-Target` starts with, by service. Scheduler speaks REST and sends none.
-const TARGETS: [(&str, Service); 3] = [
+const TARGETS: [(&str, Service); 4] = [
     ("DynamoDB_20120810.", Service::DynamoDb),
     ("DynamoDBStreams_20120810.", Service::Streams),
     ("AmazonSQS.", Service::Sqs),
+    ("secretsmanager.", Service::Secrets),
 ];
 
 impl Request {
@@ -90,6 +91,7 @@ impl Request {
         let resource = match (&self.route, self.service) {
             (Some(route), _) => route.name.as_str(),
             (None, Service::Sqs) => sqs::queue_of(&self.body),
+            (None, Service::Secrets) => secrets::id_of(&self.body),
             (None, Service::DynamoDb | Service::Streams | Service::Scheduler) => table_of(&self.body),
         };
         Call { service: self.service, operation: &self.operation, resource, attempt: self.attempt, body: &self.body }
@@ -153,6 +155,10 @@ impl Shared {
             }
             Service::Streams => self.dynamodb.execute_streams(&request.operation, &request.body),
             Service::Sqs => self.sqs(request).await,
+            Service::Secrets => match self.lock().secrets.execute(&request.operation, &request.body) {
+                Ok(body) => Answer::ok(&body),
+                Err(error) => error.into_answer(),
+            },
             Service::Scheduler => match &request.route {
                 Some(route) => self.scheduler(route, &request.body),
                 None => ApiError::new(400, "UnknownOperationException", "no route").into_answer(),

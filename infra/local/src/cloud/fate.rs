@@ -23,6 +23,8 @@ pub enum Service {
     Sqs,
     /// EventBridge Scheduler.
     Scheduler,
+    /// Secrets Manager.
+    Secrets,
 }
 
 /// One HTTP request of an SDK client: every attempt of a retried operation is a call of its own.

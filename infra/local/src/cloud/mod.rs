@@ -1,7 +1,7 @@
-//! The embedded cloud: DynamoDB and its streams, SQS and EventBridge Scheduler in this process, behind the real AWS SDK clients.
+//! The embedded cloud: DynamoDB and its streams, SQS, EventBridge Scheduler and Secrets Manager in this process, behind the real AWS SDK clients.
 //!
 //! ```text
-//! SDK client ──HTTP request──▶ connector ──▶ chance ──▶ dynamodb | sqs | scheduler
+//! SDK client ──HTTP request──▶ connector ──▶ chance ──▶ dynamodb | sqs | scheduler | secrets
 //!                                 ▲  (passes, fails, is lost)            │
 //!                                 └───────────HTTP answer────────────────┘
 //! ```
@@ -23,6 +23,7 @@ mod names;
 mod observer;
 mod scheduler;
 mod sdk;
+mod secrets;
 mod sqs;
 #[cfg(test)]
 mod tests;
@@ -50,6 +51,7 @@ use self::dynamodb::DynamoDb;
 use self::fate::{Call, CallFate, Fate, SeededFate};
 use self::names::{Names, queue_of_arn};
 use self::scheduler::Schedules;
+use self::secrets::Secrets;
 use self::sqs::Queues;
 use crate::clock::MovableClock;
 use crate::news::News;
@@ -133,13 +135,14 @@ impl Cloud {
             chance: Chance::new(Box::new(SeededFate::new(config.seed))),
             queues: Queues::default(),
             schedules: Schedules::default(),
+            secrets: Secrets::default(),
             invocations: Vec::new(),
         };
         let shared = Shared { clock: config.clock, names, dynamodb, state: Mutex::new(state), news: News::default() };
         Ok(Cloud { shared: Arc::new(shared) })
     }
 
-    /// The HTTP client through which an SDK client of any of the four services reaches this cloud.
+    /// The HTTP client through which an SDK client of any of its services reaches this cloud.
     #[must_use]
     pub fn http_client(&self) -> SharedHttpClient {
         SharedHttpClient::new(Connector(Arc::clone(&self.shared)))
@@ -282,6 +285,7 @@ struct State {
     chance: Chance,
     queues: Queues,
     schedules: Schedules,
+    secrets: Secrets,
     invocations: Vec<Invocation>,
 }
 
@@ -305,7 +309,7 @@ impl Shared {
     fn settle(&self) {
         let now = self.clock.now();
         let happened = {
-            let State { chance, queues, schedules, invocations } = &mut *self.lock();
+            let State { chance, queues, schedules, invocations, .. } = &mut *self.lock();
             let fired = schedules.fire(now);
             let mut happened = !fired.is_empty();
             for invocation in fired {

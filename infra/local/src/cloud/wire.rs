@@ -27,7 +27,7 @@ impl Answer {
     }
 }
 
-/// An error a service states, in the shape all four protocols read: `__type` and `message` in the body, the code in a header.
+/// An error a service states, in the shape all their protocols read: `__type` and `message` in the body, the code in a header.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{code}: {message}")]
 pub(crate) struct ApiError {

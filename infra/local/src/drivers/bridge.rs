@@ -10,6 +10,7 @@ use aws_sdk_sqs::Client as Sqs;
 use expiry_core::time::{Clock, Timestamp};
 use expiry_runtime::logs::chain;
 
+use crate::AnyError;
 use crate::cloud::Expression;
 use crate::settings::SCHEDULE_GROUP;
 
@@ -18,8 +19,6 @@ const PAGE: i32 = 100;
 const PAGES: usize = 100;
 /// The pause between two looks.
 const LOOK: Duration = Duration::from_secs(1);
-
-type AnyError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Fires the schedules of the group.
 pub struct Bridge {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use aws_config::SdkConfig;
 use aws_lambda_events::event::sqs::{SqsBatchResponse, SqsEvent};
 use aws_sdk_sqs::Client;
 use aws_sdk_sqs::types::{Message, MessageSystemAttributeName};
@@ -12,6 +13,7 @@ use expiry_runtime::logs::chain;
 use serde_json::{Map, Value, json};
 
 use super::Signal;
+use crate::AnyError;
 use crate::functions::Functions;
 use crate::settings::{REGION, queue_arn};
 
@@ -27,6 +29,15 @@ pub type FailsDelivery = Arc<dyn Fn(Queue) -> bool + Send + Sync>;
 
 /// Whether a message of a queue can be received.
 pub type IsReceivable = Arc<dyn Fn(Queue) -> bool + Send + Sync>;
+
+/// Sends a message to the queue at `url` as anybody could; answers its id.
+///
+/// # Errors
+/// When the queue does not take it.
+pub async fn send(sdk: &SdkConfig, url: &str, body: &str) -> Result<String, AnyError> {
+    let sent = Client::new(sdk).send_message().queue_url(url).message_body(body).send().await?;
+    Ok(sent.message_id.unwrap_or_default())
+}
 
 /// Polls one queue.
 pub struct Poller {

@@ -4,20 +4,18 @@ use std::collections::BTreeMap;
 
 use aws_sdk_sqs::types::QueueAttributeName;
 use bytes::Bytes;
-use expiry_core::message::Queue;
 use expiry_runtime::http::{Response, json_response};
 use expiry_runtime::logs::chain;
 use expiry_runtime::problem::{Code, Problem};
 use http::Method;
 
 use super::Endpoint;
+use crate::AnyError;
 use crate::cloud::QueueCounts;
 use crate::commands;
 use crate::functions::Functions;
 use crate::server::Host;
 use crate::sim::SimChannel;
-
-type AnyError = Box<dyn std::error::Error + Send + Sync>;
 
 impl Host for Endpoint {
     fn functions(&self) -> &Functions {
@@ -31,9 +29,7 @@ impl Host for Endpoint {
     async fn command(&self, method: &Method, command: &str, body: &Bytes) -> Result<Response, Problem> {
         match (method.as_str(), command) {
             ("POST", "scan") => commands::scan(&self.functions).await,
-            ("POST", "deliver") => {
-                commands::deliver(body, async |queue, text: &str| self.deliver(queue, text).await).await
-            }
+            ("POST", "deliver") => commands::deliver(body, &self.sdk, |queue| self.urls[&queue].clone()).await,
             ("GET", "queues") => match self.queue_counts().await {
                 Ok(counts) => Ok(json_response(200, &counts)),
                 Err(error) => {
@@ -52,12 +48,6 @@ impl Host for Endpoint {
 }
 
 impl Endpoint {
-    async fn deliver(&self, queue: Queue, text: &str) -> Result<String, AnyError> {
-        let sqs = aws_sdk_sqs::Client::new(&self.sdk);
-        let sent = sqs.send_message().queue_url(&self.urls[&queue]).message_body(text).send().await?;
-        Ok(sent.message_id.unwrap_or_default())
-    }
-
     /// What every queue holds, as far as its service knows.
     async fn queue_counts(&self) -> Result<BTreeMap<String, QueueCounts>, AnyError> {
         let sqs = aws_sdk_sqs::Client::new(&self.sdk);

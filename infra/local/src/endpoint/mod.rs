@@ -70,7 +70,7 @@ impl Endpoint {
     pub async fn start(target: &Target, settings: &Settings, lookup: Lookup<'_>) -> Result<Endpoint, StartError> {
         let sdk = sdk::config(&target.url);
         let region = sdk.region().map(ToString::to_string).unwrap_or_default();
-        let urls = provision(&sdk, &region, settings.visibility_seconds).await?;
+        let urls = provision(&sdk, &region, settings.visibility_seconds, &settings.sim_secret).await?;
         let config = config(&urls, &region, lookup)?;
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let key = SigningKey::new(&settings.sim_secret).ok_or(StartError::NoSecret)?;

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::body::{Body, to_bytes};
+use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::response::Response;
 use bytes::Bytes;
@@ -30,7 +30,7 @@ use serde_json::{Map, Value, json};
 use tokio::net::TcpListener;
 
 pub use self::issuer::Issuer;
-use crate::server::{GATEWAY_BODY_BYTES, from_function, from_sim, headers, serve_router};
+use crate::server::{from_function, read, said_by, serve_router};
 use crate::sim::{CallbackAnswer, CallbackError, CallbackFuture, CallbackSink, SimChannel};
 
 /// The longest an HTTP API waits for a function; the channel waits as long for its acknowledgement.
@@ -57,17 +57,11 @@ pub async fn serve(
 }
 
 async fn answer(State(outside): State<Arc<Outside>>, request: Request) -> Response {
-    let (parts, body) = request.into_parts();
-    let Ok(body) = to_bytes(body, GATEWAY_BODY_BYTES).await else {
-        return from_function(problem_response(&Problem::new(Code::PayloadTooLarge))).map(Body::from);
+    let answered = match read(request).await {
+        Ok(request) => outside.answer(&request).await,
+        Err(refusal) => refusal,
     };
-    let (method, path) = (parts.method.as_str(), parts.uri.path());
-    if path.starts_with("/sim/") || path.starts_with("/_sim/") {
-        let target = parts.uri.path_and_query().map_or(path, |target| target.as_str());
-        return from_sim(outside.sim.handle(method, target, &headers(&parts.headers), &body).await).map(Body::from);
-    }
-    let said = outside.say(method, path, &body).unwrap_or_else(|problem| problem_response(&problem));
-    from_function(said).map(Body::from)
+    answered.map(Body::from)
 }
 
 #[derive(Debug, Deserialize)]
@@ -77,6 +71,14 @@ struct ShopRequest {
 }
 
 impl Outside {
+    async fn answer(&self, request: &http::Request<Bytes>) -> http::Response<Bytes> {
+        if let Some(answer) = said_by(&self.sim, request).await {
+            return answer;
+        }
+        let said = self.say(request.method().as_str(), request.uri().path(), request.body());
+        from_function(said.unwrap_or_else(|problem| problem_response(&problem)))
+    }
+
     fn say(&self, method: &str, path: &str, body: &Bytes) -> Result<expiry_runtime::http::Response, Problem> {
         match (method, path) {
             ("GET", "/.well-known/openid-configuration") => Ok(json_response(200, &self.issuer.discovery())),

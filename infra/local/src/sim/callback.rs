@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use super::control::no_such_payment;
 use super::reply::Reply;
 use super::{SimChannel, lock};
+use crate::AnyError;
 
 /// Where the shop takes the callbacks of the channel `sim` (DESIGN §8).
 pub const CALLBACK_PATH: &str = "/webhooks/sim";
@@ -43,7 +44,7 @@ pub struct CallbackAnswer {
 /// Why there is no answer of the shop.
 #[derive(Debug, thiserror::Error)]
 #[error("the callback was not answered")]
-pub struct CallbackError(#[source] pub Box<dyn std::error::Error + Send + Sync>);
+pub struct CallbackError(#[source] pub AnyError);
 
 /// What `POST …/notify` may say otherwise than the payment: every fault that a callback can have (case b44).
 #[derive(Debug, Default, Deserialize)]
@@ -112,7 +113,7 @@ impl SimChannel {
             Ok(overrides) => overrides,
             Err(message) => return invalid(message),
         };
-        let key = match overrides.key(&self.0.key) {
+        let key = match overrides.key(&self.keys().current) {
             Ok(key) => key,
             Err(message) => return invalid(message),
         };

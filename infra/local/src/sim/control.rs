@@ -1,9 +1,12 @@
-//! The paths by which a test or a person tells the channel what to say: `/_sim/payments/{out_trade_no}`.
+//! The paths by which a test or a person tells the channel what to say: `/_sim/payments/{out_trade_no}`; and `/_sim/secret`, by which
+//! its secret changes.
 
 use expiry_channels::HttpResponse;
+use expiry_channels::sim::signature::SigningKey;
 use expiry_core::ids::{MerchantId, TransactionId};
 use expiry_core::money::{Amount, Currency};
 use serde::Deserialize;
+use serde_json::json;
 
 use super::SimChannel;
 use super::payment::{OnClose, OnRefund, Payment, State};
@@ -27,6 +30,13 @@ struct Settings {
     close: Option<OnClose>,
     refund: Option<OnRefund>,
     delay_ms: Option<u64>,
+}
+
+/// What `PUT /_sim/secret` takes.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NewSecret {
+    secret: String,
 }
 
 impl Settings {
@@ -84,10 +94,26 @@ impl SimChannel {
             },
             ("PUT", ["_sim", "payments", out_trade_no]) => self.set(out_trade_no, body),
             ("POST", ["_sim", "payments", out_trade_no, "notify"]) => self.notify(out_trade_no, body).await,
+            ("PUT", ["_sim", "secret"]) => self.change_secret(body),
+            (_, ["_sim", "secret"]) => Reply::control_problem(405, "method_not_allowed", "PUT a secret"),
             (_, ["_sim", "payments", _] | ["_sim", "payments", _, "notify"]) => {
                 Reply::control_problem(405, "method_not_allowed", "GET or PUT a payment, POST its notify")
             }
             (_, _) => Reply::control_problem(404, "not_found", "no such path"),
+        }
+    }
+
+    fn change_secret(&self, body: &[u8]) -> HttpResponse {
+        let invalid = |message: &str| Reply::control_problem(422, "invalid_request", message);
+        match serde_json::from_slice::<NewSecret>(body) {
+            Ok(new) => match SigningKey::new(&new.secret) {
+                Some(key) => {
+                    self.change_key(key);
+                    Reply::control(200, &json!({}))
+                }
+                None => invalid("secret must not be empty"),
+            },
+            Err(error) => invalid(&error.to_string()),
         }
     }
 

@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use expiry_channels::sim::signature::SigningKey;
+use expiry_channels::sim::signature::{KeyRing, SigningKey};
 use expiry_channels::{ChannelTransport, Headers, HttpRequest, HttpResponse, TransportError, TransportFuture};
 use expiry_core::time::Clock;
 
@@ -35,7 +35,7 @@ pub struct SimChannel(Arc<Shared>);
 
 #[derive(Debug)]
 struct Shared {
-    key: SigningKey,
+    keys: Mutex<KeyRing>,
     clock: Arc<dyn Clock>,
     /// Never held across an await.
     payments: Mutex<HashMap<String, Payment>>,
@@ -50,7 +50,7 @@ impl SimChannel {
     #[must_use]
     pub fn new(key: SigningKey, clock: Arc<dyn Clock>) -> SimChannel {
         SimChannel(Arc::new(Shared {
-            key,
+            keys: Mutex::new(KeyRing { current: key, previous: None }),
             clock,
             payments: Mutex::default(),
             callbacks: Mutex::default(),
@@ -101,6 +101,17 @@ impl SimChannel {
     #[must_use]
     pub fn is_paid(&self, out_trade_no: &str) -> bool {
         self.payments().get(out_trade_no).is_some_and(|payment| payment.state == State::Success)
+    }
+
+    /// The secret changes: from now on the channel signs with `key`, and takes what is signed with the one before it too.
+    pub fn change_key(&self, key: SigningKey) {
+        let mut keys = lock(&self.0.keys);
+        let before = std::mem::replace(&mut keys.current, key);
+        keys.previous = Some(before);
+    }
+
+    fn keys(&self) -> KeyRing {
+        lock(&self.0.keys).clone()
     }
 
     fn is_down(&self) -> bool {

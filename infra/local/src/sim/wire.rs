@@ -62,7 +62,7 @@ impl SimChannel {
         }
         // Signed when it leaves: a clock that was moved meanwhile must not make it stale.
         let signed = Signed::Answer { status: reply.status(), body: reply.body() };
-        let signature = self.0.key.sign(&signed, self.0.clock.now());
+        let signature = self.keys().current.sign(&signed, self.0.clock.now());
         reply.into_response(Some((SIGNATURE_HEADER, signature)))
     }
 
@@ -90,7 +90,7 @@ impl SimChannel {
             _ => return Err(Reply::refused(405, code::INVALID_REQUEST, "no such method")),
         };
         let signed = Signed::Request { method: verb, path, body };
-        if let Err(error) = self.0.key.verify(headers.get(SIGNATURE_HEADER), &signed, self.0.clock.now()) {
+        if let Err(error) = self.keys().verify(headers.get(SIGNATURE_HEADER), &signed, self.0.clock.now()) {
             return Err(Reply::refused(401, code::BAD_SIGNATURE, &error.to_string()));
         }
         let (path, query) = path.split_once('?').unwrap_or((path, ""));

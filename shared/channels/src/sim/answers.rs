@@ -6,7 +6,7 @@ use expiry_core::money::{Amount, Currency, Money};
 use expiry_core::time::Timestamp;
 use serde::de::DeserializeOwned;
 
-use super::signature::{SIGNATURE_HEADER, Signed, SigningKey};
+use super::signature::{KeyRing, SIGNATURE_HEADER, Signed};
 use super::wire::{CallbackBody, ClosedBody, PaymentBody, PlacedBody, ProblemBody, RefundedBody, code};
 use crate::channel::{Credential, PlaceRequest, RefundRequest};
 use crate::http::HttpResponse;
@@ -23,12 +23,12 @@ pub(super) enum Answer<T> {
 
 /// Reads an answer. Nothing is believed without the signature: a 404 of something in between must not pass for the channel's
 /// "no such payment", which settles attempts (rule NF).
-pub(super) fn read<T: DeserializeOwned>(answer: &HttpResponse, key: &SigningKey, now: Timestamp) -> Answer<T> {
+pub(super) fn read<T: DeserializeOwned>(answer: &HttpResponse, keys: &KeyRing, now: Timestamp) -> Answer<T> {
     if answer.status >= 500 {
         return Answer::Unknown(Cause::new(format!("HTTP {}", answer.status)));
     }
     let signed = Signed::Answer { status: answer.status, body: &answer.body };
-    if let Err(error) = key.verify(answer.headers.get(SIGNATURE_HEADER), &signed, now) {
+    if let Err(error) = keys.verify(answer.headers.get(SIGNATURE_HEADER), &signed, now) {
         return Answer::Unknown(Cause::new(format!("HTTP {}, not believed: {error}", answer.status)));
     }
     match answer.status {

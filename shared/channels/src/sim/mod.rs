@@ -15,7 +15,7 @@ use expiry_core::time::Timestamp;
 use serde::Serialize;
 use serde_json::json;
 
-use self::signature::{SIGNATURE_HEADER, SignatureError, Signed, SigningKey};
+use self::signature::{KeyRing, SIGNATURE_HEADER, SignatureError, Signed, SigningKey};
 use self::wire::{CallbackBody, CloseBody, PlaceBody, RefundBody};
 use crate::channel::{
     AttemptRef, CallContext, Capabilities, Credential, EncodeError, PaymentChannel, PlaceRequest, RefundRequest,
@@ -34,14 +34,14 @@ pub struct Sim {
     id: ChannelId,
     merchant: MerchantId,
     base_url: String,
-    key: SigningKey,
+    keys: KeyRing,
     capabilities: Capabilities,
 }
 
 /// Why the channel `sim` cannot be set up; a function that needs it refuses to start.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SimConfigError {
-    /// `SIM_CHANNEL_SECRET` is empty.
+    /// Its secret is empty.
     #[error("the channel sim needs a secret")]
     NoSecret,
     /// The address is not one.
@@ -69,7 +69,7 @@ impl Sim {
             id: ChannelId::new(CHANNEL)?,
             merchant: MerchantId::new(MERCHANT)?,
             base_url: base_url.to_owned(),
-            key: SigningKey::new(secret).ok_or(SimConfigError::NoSecret)?,
+            keys: KeyRing { current: SigningKey::new(secret).ok_or(SimConfigError::NoSecret)?, previous: None },
             capabilities: Capabilities {
                 earliest_close_after: Duration::ZERO,
                 min_expiry: Duration::ZERO,
@@ -78,6 +78,13 @@ impl Sim {
                 query_by_merchant_no: true,
             },
         })
+    }
+
+    /// Believes what is signed with `previous` too, the secret before the one it signs with.
+    #[must_use]
+    pub fn believing(mut self, previous: Option<&str>) -> Sim {
+        self.keys.previous = previous.and_then(SigningKey::new);
+        self
     }
 
     fn get(&self, path: &str, ctx: &CallContext) -> HttpRequest {
@@ -90,7 +97,7 @@ impl Sim {
     }
 
     fn request(&self, method: HttpMethod, path: String, body: Bytes, ctx: &CallContext) -> HttpRequest {
-        let signature = self.key.sign(&Signed::Request { method, path: &path, body: &body }, ctx.now);
+        let signature = self.keys.current.sign(&Signed::Request { method, path: &path, body: &body }, ctx.now);
         let headers = [("Content-Type", "application/json"), (SIGNATURE_HEADER, signature.as_str())];
         HttpRequest { method, url: format!("{}{path}", self.base_url), headers: headers.into_iter().collect(), body }
     }
@@ -126,7 +133,7 @@ impl PaymentChannel for Sim {
     }
 
     fn parse_place(&self, place: &PlaceRequest, answer: &HttpResponse, ctx: &CallContext) -> PlaceOutcome<Credential> {
-        answers::placed(place, answers::read(answer, &self.key, ctx.now))
+        answers::placed(place, answers::read(answer, &self.keys, ctx.now))
     }
 
     fn verify_notification(
@@ -135,7 +142,7 @@ impl PaymentChannel for Sim {
         now: Timestamp,
     ) -> Result<Notification, NotificationRejection> {
         let signed = Signed::Callback { body: raw.body };
-        self.key.verify(raw.headers.get(SIGNATURE_HEADER), &signed, now).map_err(|error| match error {
+        self.keys.verify(raw.headers.get(SIGNATURE_HEADER), &signed, now).map_err(|error| match error {
             SignatureError::Missing => NotificationRejection::MissingHeader,
             SignatureError::Mismatch => NotificationRejection::BadSignature,
             SignatureError::Stale => NotificationRejection::StaleTimestamp,
@@ -173,7 +180,7 @@ impl PaymentChannel for Sim {
     }
 
     fn parse_payment(&self, attempt: &AttemptRef, answer: &HttpResponse, ctx: &CallContext) -> PaymentFact {
-        answers::payment(&attempt.out_trade_no.to_string(), &self.merchant, answers::read(answer, &self.key, ctx.now))
+        answers::payment(&attempt.out_trade_no.to_string(), &self.merchant, answers::read(answer, &self.keys, ctx.now))
     }
 
     fn close_payment(&self, attempt: &AttemptRef, ctx: &CallContext) -> Result<HttpRequest, EncodeError> {
@@ -182,7 +189,7 @@ impl PaymentChannel for Sim {
     }
 
     fn parse_close(&self, attempt: &AttemptRef, answer: &HttpResponse, ctx: &CallContext) -> CloseOutcome {
-        answers::closed(&attempt.out_trade_no.to_string(), answers::read(answer, &self.key, ctx.now))
+        answers::closed(&attempt.out_trade_no.to_string(), answers::read(answer, &self.keys, ctx.now))
     }
 
     fn request_refund(&self, refund: &RefundRequest, ctx: &CallContext) -> Result<HttpRequest, EncodeError> {
@@ -201,6 +208,6 @@ impl PaymentChannel for Sim {
     }
 
     fn parse_refund(&self, refund: &RefundRequest, answer: &HttpResponse, ctx: &CallContext) -> RefundFact {
-        answers::refunded(refund, answers::read(answer, &self.key, ctx.now))
+        answers::refunded(refund, answers::read(answer, &self.keys, ctx.now))
     }
 }

@@ -86,7 +86,7 @@ pub enum SignatureError {
     Future,
 }
 
-/// The shared secret of the channel `sim` (`SIM_CHANNEL_SECRET`). Never shown, not even by `Debug`.
+/// A secret that is shared with the channel `sim`. Never shown, not even by `Debug`.
 #[derive(Clone)]
 pub struct SigningKey(hmac::Key);
 
@@ -132,6 +132,29 @@ impl SigningKey {
             Err(SignatureError::Future)
         } else {
             Ok(())
+        }
+    }
+}
+
+/// What we sign with, and what the channel is believed by: while the secret changes, the one before it as well.
+#[derive(Clone, Debug)]
+pub struct KeyRing {
+    /// Signs, and is believed.
+    pub current: SigningKey,
+    /// Is believed; `None` when the secret was never changed.
+    pub previous: Option<SigningKey>,
+}
+
+impl KeyRing {
+    /// As [`SigningKey::verify`], by either key.
+    ///
+    /// # Errors
+    /// Those of the current key, unless only the one before it fits.
+    pub fn verify(&self, header: Option<&str>, signed: &Signed<'_>, now: Timestamp) -> Result<(), SignatureError> {
+        let verified = self.current.verify(header, signed, now);
+        match (&verified, &self.previous) {
+            (Err(SignatureError::Mismatch), Some(previous)) => previous.verify(header, signed, now),
+            _ => verified,
         }
     }
 }

@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use expiry_core::expiry_rule::{ExpiryRules, RuleDefinition};
-use expiry_core::ids::{ChannelId, MerchantId};
+use expiry_core::ids::ChannelId;
 
 use super::ConfigError;
 
@@ -120,10 +120,5 @@ impl Reader<'_> {
             channels.push(channel);
         }
         Ok(channels)
-    }
-
-    pub(super) fn merchant(&self, variable: &'static str, default: &str) -> Result<MerchantId, ConfigError> {
-        let value = (self.0)(variable).unwrap_or_else(|| default.to_owned());
-        MerchantId::new(value.clone()).map_err(|source| ConfigError::Id { variable, kind: "merchant", value, source })
     }
 }

@@ -64,6 +64,8 @@ pub enum Metric {
     TransactionTaken,
     /// Callbacks refused.
     CallbackRefused,
+    /// Readings of a secret that failed.
+    SecretUnread,
     /// Invariants that a stored order breaks.
     InvariantBreach,
     /// Reservation entries that failed their own condition.
@@ -100,7 +102,7 @@ pub enum Metric {
 
 impl Metric {
     /// Every metric.
-    pub const ALL: [Metric; 35] = [
+    pub const ALL: [Metric; 36] = [
         Metric::OrderClosed,
         Metric::OrderPaid,
         Metric::ExpireToClosed,
@@ -120,6 +122,7 @@ impl Metric {
         Metric::SecondTransaction,
         Metric::TransactionTaken,
         Metric::CallbackRefused,
+        Metric::SecretUnread,
         Metric::InvariantBreach,
         Metric::ReservationAnomaly,
         Metric::SettleFailed,
@@ -161,6 +164,7 @@ impl Metric {
             Metric::SecondTransaction => "SecondTransaction",
             Metric::TransactionTaken => "TransactionTaken",
             Metric::CallbackRefused => "CallbackRefused",
+            Metric::SecretUnread => "SecretUnread",
             Metric::InvariantBreach => "InvariantBreach",
             Metric::ReservationAnomaly => "ReservationAnomaly",
             Metric::SettleFailed => "SettleFailed",
@@ -204,6 +208,7 @@ impl Metric {
             | Metric::SecondTransaction
             | Metric::TransactionTaken
             | Metric::CallbackRefused
+            | Metric::SecretUnread
             | Metric::InvariantBreach
             | Metric::ReservationAnomaly
             | Metric::SettleFailed
@@ -244,6 +249,7 @@ impl Metric {
             | Metric::ForeignRefund
             | Metric::SecondTransaction
             | Metric::TransactionTaken
+            | Metric::SecretUnread
             | Metric::ReservationAnomaly
             | Metric::RefundSucceeded
             | Metric::RefundFailed

@@ -57,7 +57,7 @@ fn is_write(call: &Call<'_>) -> bool {
         Service::DynamoDb => is_database_write(call),
         Service::Sqs => matches!(call.operation, "SendMessage" | "DeleteMessage"),
         Service::Scheduler => matches!(call.operation, "CreateSchedule" | "UpdateSchedule" | "DeleteSchedule"),
-        Service::Streams => false,
+        Service::Streams | Service::Secrets => false,
     }
 }
 

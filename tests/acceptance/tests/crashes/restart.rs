@@ -29,6 +29,12 @@ impl Drop for Folder {
     }
 }
 
+/// Its drivers end, and with them the last hands on the database.
+async fn stop(shop: Shop) {
+    drop(shop);
+    tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+}
+
 /// What the channel knows of a payment: its memory ends with the process that simulates it.
 async fn remember(shop: &Shop, payment: &str, state: &str) {
     shop.channel(payment, json!({"state": state, "amount": 1_000, "currency": "CNY"})).await;
@@ -39,11 +45,6 @@ async fn after_a_restart_without_queues_and_schedules_the_scan_repairs_every_ord
     let folder = Folder::new("restart");
     let clock = MovableClock::paused(Timestamp::from_seconds(1_800_000_000).expect("a time"));
     let shop_on = |stock| shop().on(clock.clone()).with_data(&folder.0).with_stock("SKU", stock).open();
-    let stop = async |shop: Shop| {
-        drop(shop);
-        // Its drivers end, and with them the last hands on the database.
-        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-    };
 
     // Late money, and an order that is being closed while the channel is silent.
     let shop = shop_on(9).await;
@@ -104,6 +105,27 @@ async fn after_a_restart_without_queues_and_schedules_the_scan_repairs_every_ord
     let id = shop.order_of(&order()).await;
     shop.pass_deadline().await;
     assert_eq!((shop.status(&id).await.as_str(), shop.stock("SKU").await), ("CLOSED", (7, 0, 2)));
+}
+
+#[tokio::test]
+async fn while_the_channels_secret_cannot_be_read_an_order_that_is_being_paid_waits_with_its_goods() {
+    let folder = Folder::new("secret");
+    let clock = MovableClock::paused(Timestamp::from_seconds(1_800_000_000).expect("a time"));
+    let open = || shop().on(clock.clone()).with_data(&folder.0).with_stock("SKU", 5).open();
+    let shop = open().await;
+    let id = shop.ordered().await;
+    let payment = shop.paying(&id).await;
+    stop(shop).await;
+
+    let shop = open().await;
+    remember(&shop, &payment, "NOTPAY").await;
+    shop.no_secret_can_be_read();
+    shop.advance(WINDOW + GRACE).await;
+    assert_eq!(shop.scan().await, 1);
+    assert_eq!((shop.status(&id).await.as_str(), shop.stock("SKU").await), ("CLOSING", (4, 1, 0)));
+    shop.system.cloud.clear_call_rules();
+    shop.advance(60).await;
+    assert_eq!((shop.status(&id).await.as_str(), shop.stock("SKU").await), ("CLOSED", (5, 0, 0)));
 }
 
 #[tokio::test]

@@ -97,10 +97,24 @@ impl Template {
             return Some(plain(found).unwrap_or_else(|| panic!("nothing at {place}")));
         }
         if let Some(choice) = argument("Fn::If") {
-            let condition = &self.document["Conditions"][choice[0].as_str()?];
-            return self.text(&choice[if self.holds(condition) { 1 } else { 2 }]);
+            return self.text(&choice[self.branch(choice)]);
         }
         panic!("this test cannot compute {value}")
+    }
+
+    /// What a condition leaves of a value that is no text; `None` for `AWS::NoValue`.
+    fn chosen(&self, value: Value) -> Option<Value> {
+        let chosen = match value.get("Fn::If") {
+            Some(choice) => choice[self.branch(choice)].clone(),
+            None => value,
+        };
+        (chosen != json!({"Ref": "AWS::NoValue"})).then_some(chosen)
+    }
+
+    /// Which of its members an `Fn::If` comes to.
+    fn branch(&self, choice: &Value) -> usize {
+        let name = choice[0].as_str().expect("a condition");
+        if self.holds(&self.document["Conditions"][name]) { 1 } else { 2 }
     }
 
     fn substituted(&self, text: &str) -> String {
@@ -193,8 +207,9 @@ impl Function<'_> {
         let role = &self.template.document["Resources"][role]["Properties"];
         assert_eq!(role["ManagedPolicyArns"], Value::Null, "{}", self.name);
         let mut allowed = BTreeSet::new();
-        for statement in list(&role["Policies"]).iter().flat_map(|policy| list(&policy["PolicyDocument"]["Statement"]))
-        {
+        let policies = list(&role["Policies"]);
+        let statements = policies.iter().flat_map(|policy| list(&policy["PolicyDocument"]["Statement"]));
+        for statement in statements.filter_map(|statement| self.template.chosen(statement)) {
             assert_eq!(statement["Effect"], "Allow");
             for resource in list(&statement["Resource"]) {
                 let resource = self.template.text(&resource).expect("a resource");

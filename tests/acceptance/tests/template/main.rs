@@ -17,8 +17,9 @@ use expiry_store::{DUE_INDEX, names};
 use serde_json::{Value, json};
 use source::{entries, set};
 
+const SECRET: &str = "arn:aws:secretsmanager:eu-central-1:000000000000:secret:sim-abcdef";
 const SIM: [(&str, &str); 3] =
-    [("Channels", "sim"), ("SimChannelUrl", "https://sim.example.com"), ("SimChannelSecretId", "order-expiry/sim")];
+    [("Channels", "sim"), ("SimChannelUrl", "https://sim.example.com"), ("SimChannelSecretArn", SECRET)];
 
 #[test]
 fn every_folder_of_functions_is_one_function_and_there_is_no_other() {
@@ -183,7 +184,13 @@ fn the_stream_brings_orders_alone_in_order_and_gives_up_at_last() {
 
 #[test]
 fn a_role_allows_the_calls_its_function_makes_and_no_others() {
-    for (folder, function) in Template::with(&[]).functions() {
+    for (parameters, sim) in [(&SIM[..], true), (&[][..], false)] {
+        roles_fit(&Template::with(parameters), sim);
+    }
+}
+
+fn roles_fit(template: &Template, sim: bool) {
+    for (folder, function) in template.functions() {
         let mut needed = function.source.database_calls();
         let mut need = |action: &str, resource: String| needed.insert((action.to_owned(), resource));
         for action in ["logs:CreateLogStream", "logs:PutLogEvents"] {
@@ -191,6 +198,9 @@ fn a_role_allows_the_calls_its_function_makes_and_no_others() {
         }
         for action in ["xray:PutTraceSegments", "xray:PutTelemetryRecords"] {
             need(action, "*".to_owned());
+        }
+        if sim && function.source.talks_to_channels() {
+            need("secretsmanager:GetSecretValue", SECRET.to_owned());
         }
         for queue in function.source.sends() {
             need("sqs:SendMessage", format!("arn:aws:https://sqs/shop-{queue}"));

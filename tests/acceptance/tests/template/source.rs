@@ -72,6 +72,11 @@ impl Source {
         })
     }
 
+    /// Whether it asks a channel or listens to one: a secret is given only there.
+    pub(crate) fn talks_to_channels(&self) -> bool {
+        self.asks() || self.all.contains("context.channels()")
+    }
+
     /// The variables it needs or may use.
     pub(crate) fn variables(&self) -> BTreeSet<String> {
         let mut variables = set(["ORDERS_TABLE", "RESOURCES_TABLE", "RUST_LOG", "METRICS_NAMESPACE"]);
@@ -92,9 +97,8 @@ impl Source {
         if self.asks() {
             variables.insert("CHANNEL_CALL_SECONDS".to_owned());
         }
-        // A secret is given only where a channel is asked or listened to.
-        if self.asks() || self.all.contains("context.channels") {
-            variables.extend(set(["CHANNELS", "SIM_CHANNEL_URL", "SIM_CHANNEL_SECRET"]));
+        if self.talks_to_channels() {
+            variables.extend(set(["CHANNELS", "SIM_CHANNEL_URL", "SIM_CHANNEL_SECRET_ID"]));
         }
         if self.arms_schedules() {
             variables.extend(set(["SCHEDULE_GROUP", "SCHEDULE_ROLE_ARN", "CLOSE_QUEUE_ARN"]));

@@ -6,6 +6,7 @@ mod dynamodb;
 mod faults;
 mod persistence;
 mod scheduler;
+mod secrets;
 mod sqs;
 mod streams;
 
@@ -32,6 +33,7 @@ pub(super) struct Scene {
     pub(super) streams: aws_sdk_dynamodbstreams::Client,
     pub(super) sqs: aws_sdk_sqs::Client,
     pub(super) scheduler: aws_sdk_scheduler::Client,
+    pub(super) secrets: aws_sdk_secretsmanager::Client,
 }
 
 /// The moment every scene begins.
@@ -51,6 +53,7 @@ pub(super) fn scene_of(config: CloudConfig) -> Scene {
         streams: aws_sdk_dynamodbstreams::Client::new(&sdk),
         sqs: aws_sdk_sqs::Client::new(&sdk),
         scheduler: aws_sdk_scheduler::Client::new(&sdk),
+        secrets: aws_sdk_secretsmanager::Client::new(&sdk),
         cloud,
     }
 }

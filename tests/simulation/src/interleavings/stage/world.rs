@@ -56,7 +56,7 @@ impl Rows {
                 let sent = self.sent.entry(call.resource.to_owned()).or_default();
                 sent.add(&(call.operation, call.body.to_string(), now));
             }
-            (Service::DynamoDb | Service::Streams | Service::Sqs, _) => {}
+            (Service::DynamoDb | Service::Streams | Service::Sqs | Service::Secrets, _) => {}
         }
     }
 
