@@ -105,7 +105,7 @@ def built(template, functions):
     return document
 
 
-def parameters(cloud, secret):
+def parameters(cloud):
     rules = [{"id": name, "version": 1, "seconds": seconds} for name, seconds in WINDOWS.items()]
     return {
         "Architecture": {"x86_64": "x86_64", "aarch64": "arm64"}[platform.machine()],
@@ -117,7 +117,7 @@ def parameters(cloud, secret):
         "Channels": "sim",
         "ChannelCallSeconds": 2,
         "SimChannelUrl": cloud.outside.url,
-        "SimChannelSecretArn": secret,
+        "SimChannelSecretName": "sim",
         "JwtIssuer": cloud.outside.url,
         "JwtAudience": AUDIENCE,
         "DeletionProtection": "false",
@@ -143,10 +143,10 @@ def rename_schedules(cloud):
 def deploy(cloud, root, functions, target, sam):
     """Deploys the template and returns the stack's outputs."""
     cloud.client("s3").create_bucket(Bucket=BUCKET)
-    secret = cloud.client("secretsmanager").create_secret(Name="sim", SecretString=SECRET)
+    cloud.client("secretsmanager").create_secret(Name="sim", SecretString=SECRET)
     template = target / "template.yaml"
     template.write_text(json.dumps(built(root / "template.yaml", functions)))
-    quoted = [f'{name}="{str(value).replace(chr(34), chr(92) + chr(34))}"' for name, value in parameters(cloud, secret["ARN"]).items()]
+    quoted = [f'{name}="{str(value).replace(chr(34), chr(92) + chr(34))}"' for name, value in parameters(cloud).items()]
     subprocess.run(
         [
             sam, "deploy", "--template-file", template, "--stack-name", STACK, "--region", REGION,

@@ -38,7 +38,8 @@ def calls(context):
             group = body.get("GroupName") or context.query.get("groupName")
             yield f"scheduler:{operation}", f"{arn}schedule/{group}/{context.path.rsplit('/', 1)[-1]}"
         case "secretsmanager", operation:
-            yield f"secretsmanager:{operation}", body["SecretId"]
+            # The six characters that Secrets Manager adds to a name are not in the request.
+            yield f"secretsmanager:{operation}", f"{arn}secret:{body['SecretId']}-??????"
         case service, operation:
             yield f"{service}:{operation}", "*"
 
