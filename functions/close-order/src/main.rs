@@ -17,7 +17,7 @@ fn main() -> ExitCode {
     boot::run(async {
         let config = Config::from_env()?;
         let sdk = sdk::load();
-        let context = Context::in_lambda(&config, &sdk).await?;
+        let context = Context::in_lambda_with_channels(&config, &sdk).await?;
         let queues = Queues::new(aws_sdk_sqs::Client::new(&sdk), config.queue_urls(&[Queue::Close])?);
         let schedules = WakeSchedules::new(aws_sdk_scheduler::Client::new(&sdk), config.scheduler()?.clone());
         let function = Arc::new(CloseOrder::new(Arc::new(context), queues, schedules));

@@ -13,7 +13,7 @@ use lambda_runtime::LambdaEvent;
 fn main() -> ExitCode {
     boot::run(async {
         let config = Config::from_env()?;
-        let context = Context::in_lambda(&config, &sdk::load()).await?;
+        let context = Context::in_lambda(&config, &sdk::load()).await;
         let function = Arc::new(CreateOrder::new(Arc::new(context), &config));
         Ok(move |event: LambdaEvent<Request>| {
             let function = Arc::clone(&function);

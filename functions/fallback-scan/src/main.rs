@@ -16,7 +16,7 @@ fn main() -> ExitCode {
     boot::run(async {
         let config = Config::from_env()?;
         let sdk = sdk::load();
-        let context = Context::in_lambda(&config, &sdk).await?;
+        let context = Context::in_lambda(&config, &sdk).await;
         let queues = Queues::new(aws_sdk_sqs::Client::new(&sdk), config.queue_urls(&Queue::ALL)?);
         let function = Arc::new(FallbackScan::new(Arc::new(context), queues, config.scan_grace));
         Ok(move |event: LambdaEvent<serde_json::Value>| {

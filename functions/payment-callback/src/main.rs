@@ -13,7 +13,7 @@ use payment_callback::PaymentCallback;
 fn main() -> ExitCode {
     boot::run(async {
         let config = Config::from_env()?;
-        let context = Context::in_lambda(&config, &sdk::load()).await?;
+        let context = Context::in_lambda_with_channels(&config, &sdk::load()).await?;
         let function = Arc::new(PaymentCallback::new(Arc::new(context)));
         Ok(move |event: LambdaEvent<Request>| {
             let function = Arc::clone(&function);

@@ -16,7 +16,7 @@ fn main() -> ExitCode {
     boot::run(async {
         let config = Config::from_env()?;
         let sdk = sdk::load();
-        let context = Context::in_lambda(&config, &sdk).await?;
+        let context = Context::in_lambda_with_channels(&config, &sdk).await?;
         let queues = Queues::new(aws_sdk_sqs::Client::new(&sdk), config.queue_urls(&[Queue::Refund])?);
         let function = Arc::new(RefundPayment::new(Arc::new(context), queues));
         Ok(move |event: LambdaEvent<SqsEvent>| {

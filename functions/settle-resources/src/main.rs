@@ -16,7 +16,7 @@ fn main() -> ExitCode {
     boot::run(async {
         let config = Config::from_env()?;
         let sdk = sdk::load();
-        let context = Context::in_lambda(&config, &sdk).await?;
+        let context = Context::in_lambda(&config, &sdk).await;
         let needed = [Queue::StockRelease, Queue::CouponRelease, Queue::PointsRelease, Queue::QuotaRelease];
         let queues = Queues::new(aws_sdk_sqs::Client::new(&sdk), config.queue_urls(&needed)?);
         let function = Arc::new(SettleResources::new(Arc::new(context), queues));

@@ -14,7 +14,7 @@ use start_payment::StartPayment;
 fn main() -> ExitCode {
     boot::run(async {
         let config = Config::from_env()?;
-        let context = Context::in_lambda(&config, &sdk::load()).await?;
+        let context = Context::in_lambda_with_channels(&config, &sdk::load()).await?;
         let function = Arc::new(StartPayment::new(Arc::new(context)));
         Ok(move |event: LambdaEvent<Request>| {
             let function = Arc::clone(&function);

@@ -7,6 +7,7 @@ use aws_config::SdkConfig;
 use close_order::CloseOrder;
 use create_order::CreateOrder;
 use expiry_adjudication::{Context, Surroundings};
+use expiry_channels::ChannelTransport;
 use expiry_core::message::Queue;
 use expiry_core::time::Clock;
 use expiry_runtime::boot::StartError;
@@ -50,14 +51,19 @@ pub struct Functions {
 }
 
 impl Functions {
-    /// Builds every function as its `main.rs` does.
+    /// Builds every function as its `main.rs` does, with `transport` as the way to payment channels.
     ///
     /// # Errors
     /// When a setting that a function needs is missing.
-    pub fn new(config: &Config, sdk: &SdkConfig, surroundings: Surroundings) -> Result<Functions, StartError> {
+    pub fn new(
+        config: &Config,
+        sdk: &SdkConfig,
+        surroundings: Surroundings,
+        transport: Arc<dyn ChannelTransport>,
+    ) -> Result<Functions, StartError> {
         let clock: Arc<dyn Clock> = Arc::clone(&surroundings.clock);
         let metrics: Metrics = surroundings.metrics.clone();
-        let context = Arc::new(Context::new(config, sdk, surroundings)?);
+        let context = Arc::new(Context::new(config, sdk, surroundings, transport)?);
         let sqs = aws_sdk_sqs::Client::new(sdk);
         let scheduler = aws_sdk_scheduler::Client::new(sdk);
         let queues = |needed: &[Queue]| -> Result<Queues, StartError> {

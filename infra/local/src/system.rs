@@ -121,9 +121,11 @@ impl System {
             metrics: Metrics::new(Arc::clone(&functions_clock), figures.sink()),
             clock: functions_clock,
             ids,
-            transport: Arc::new(sim.clone()),
         };
-        let functions = Arc::new(Functions::new(&settings.config, &sdk, surroundings).map_err(StartError::Function)?);
+        let functions = Arc::new(
+            Functions::new(&settings.config, &sdk, surroundings, Arc::new(sim.clone()))
+                .map_err(StartError::Function)?,
+        );
         sim.set_callback_sink(Arc::new(Webhooks::of(&functions)));
         let system = System {
             clock,

@@ -1,14 +1,20 @@
 //! The payment channels that are switched on, each with its secret as it is now.
 
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use aws_config::SdkConfig;
 use expiry_channels::sim::{self, Sim, SimConfigError};
 use expiry_channels::{ChannelClient, ChannelTransport, Channels};
 use expiry_core::time::Clock;
 use expiry_runtime::boot::StartError;
-use expiry_runtime::config::Config;
-use expiry_runtime::secrets::{RotatingSecret, Secret, SecretError, Versions};
+use expiry_runtime::config::{Config, SimConfig};
+use expiry_runtime::secrets::{RotatingSecret, Secret, SecretError};
+
+use crate::Surroundings;
 
 /// Why no channel can be talked to now. It passes, or somebody mends it; until then nothing is known of any payment.
 #[derive(Debug, thiserror::Error)]
@@ -19,6 +25,25 @@ pub enum ChannelsError {
     /// A codec refuses what it was given.
     #[error("the channel sim cannot be set up")]
     Sim(#[from] SimConfigError),
+}
+
+/// The future of [`ChannelSource::no_older_than`].
+pub(crate) type ChannelsFuture<'a> = Pin<Box<dyn Future<Output = Result<Channels, ChannelsError>> + Send + 'a>>;
+
+/// Where the channels come from. Behind a trait, so that a function without channels links neither their secrets nor the way to them.
+pub(crate) trait ChannelSource: fmt::Debug + Send + Sync {
+    /// The channels with secrets that were read within `age`.
+    fn no_older_than(&self, age: Duration) -> ChannelsFuture<'_>;
+}
+
+/// Of a function that talks to no channel.
+#[derive(Debug)]
+pub(crate) struct NoChannels;
+
+impl ChannelSource for NoChannels {
+    fn no_older_than(&self, _: Duration) -> ChannelsFuture<'_> {
+        Box::pin(async { Ok(Channels::default()) })
+    }
 }
 
 /// What the channels that are switched on are made of.
@@ -37,43 +62,45 @@ struct SimParts {
 }
 
 impl EnabledChannels {
-    /// Those that `config` names; `secret` makes the one with an id.
+    /// Those that `config` names.
     ///
     /// # Errors
     /// When one of them is not known to this program.
     pub(crate) fn new(
         config: &Config,
-        secret: impl Fn(&str) -> RotatingSecret,
+        sdk: &SdkConfig,
+        surroundings: &Surroundings,
         transport: Arc<dyn ChannelTransport>,
-        clock: Arc<dyn Clock>,
     ) -> Result<EnabledChannels, StartError> {
         if let Some(unknown) = config.channels.iter().find(|channel| channel.as_str() != sim::CHANNEL) {
             return Err(format!("CHANNELS names {unknown}, which this program does not know").into());
         }
-        let sim = config.sim.as_ref().map(|sim| SimParts { url: sim.url.clone(), secret: secret(&sim.secret_id) });
-        Ok(EnabledChannels { sim, transport, clock, call_deadline: config.channel_call })
-    }
-
-    /// All of them, with secrets that are fresh.
-    pub(crate) async fn now(&self) -> Result<Channels, ChannelsError> {
-        let Some(parts) = &self.sim else {
-            return Ok(Channels::default());
+        let Surroundings { clock, metrics, .. } = surroundings;
+        let parts = |sim: &SimConfig| {
+            let secrets = aws_sdk_secretsmanager::Client::new(sdk);
+            let secret = RotatingSecret::new(secrets, sim.secret_id.clone(), Arc::clone(clock), metrics.clone());
+            SimParts { url: sim.url.clone(), secret }
         };
-        self.with(parts, &parts.secret.versions().await?)
+        let sim = config.sim.as_ref().map(parts);
+        Ok(EnabledChannels { sim, transport, clock: Arc::clone(clock), call_deadline: config.channel_call })
     }
 
-    /// As [`now`](EnabledChannels::now), after something came that none of their secrets fits.
-    pub(crate) async fn anew(&self) -> Result<Channels, ChannelsError> {
-        let Some(parts) = &self.sim else {
-            return Ok(Channels::default());
-        };
-        self.with(parts, &parts.secret.reread().await?)
-    }
-
-    fn with(&self, parts: &SimParts, secret: &Versions) -> Result<Channels, ChannelsError> {
+    async fn sim(&self, parts: &SimParts, age: Duration) -> Result<ChannelClient, ChannelsError> {
+        let secret = parts.secret.no_older_than(age).await?;
         let previous = secret.previous.as_ref().map(Secret::expose);
         let codec = Sim::new(&parts.url, secret.current.expose())?.believing(previous);
         let (transport, clock) = (Arc::clone(&self.transport), Arc::clone(&self.clock));
-        Ok(Channels::from_iter([ChannelClient::new(Arc::new(codec), transport, clock, self.call_deadline)]))
+        Ok(ChannelClient::new(Arc::new(codec), transport, clock, self.call_deadline))
+    }
+}
+
+impl ChannelSource for EnabledChannels {
+    fn no_older_than(&self, age: Duration) -> ChannelsFuture<'_> {
+        Box::pin(async move {
+            match &self.sim {
+                Some(parts) => Ok(Channels::from_iter([self.sim(parts, age).await?])),
+                None => Ok(Channels::default()),
+            }
+        })
     }
 }

@@ -15,12 +15,12 @@ use expiry_runtime::config::Config;
 use expiry_runtime::ids::SystemIds;
 use expiry_runtime::logs::chain;
 use expiry_runtime::metrics::{Metric, Metrics};
-use expiry_runtime::secrets::RotatingSecret;
+use expiry_runtime::secrets::{FRESH, REREAD};
 use expiry_runtime::skew::{SkewGuard, UntrustedClock};
 use expiry_store::{Store, Tables};
 use futures_util::future::join;
 
-use crate::channels::{ChannelsError, EnabledChannels};
+use crate::channels::{ChannelSource, ChannelsError, EnabledChannels, NoChannels};
 
 /// What a function that moves orders works with: built once, when the function starts.
 #[derive(Debug)]
@@ -41,10 +41,10 @@ pub struct Context {
     pub scan_period: Duration,
     /// How long one call of a channel may take.
     pub channel_call: Duration,
-    channels: EnabledChannels,
+    channels: Box<dyn ChannelSource>,
 }
 
-/// What differs between the cloud and a simulation: time, identifiers, and the ways out.
+/// What differs between the cloud and a simulation, besides the ways out: time, identifiers, figures.
 #[derive(Debug)]
 pub struct Surroundings {
     /// The one clock.
@@ -53,53 +53,57 @@ pub struct Surroundings {
     pub ids: Arc<dyn IdSource>,
     /// Where figures go.
     pub metrics: Metrics,
-    /// The way to payment channels.
-    pub transport: Arc<dyn ChannelTransport>,
 }
 
 impl Surroundings {
     /// Those of a Lambda function.
     fn in_lambda(config: &Config) -> Surroundings {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-        Surroundings {
-            metrics: Metrics::on_stdout(Arc::clone(&clock), &config.metrics_namespace),
-            clock,
-            ids: Arc::new(SystemIds),
-            transport: Arc::new(HttpTransport::new()),
-        }
+        let metrics = Metrics::on_stdout(Arc::clone(&clock), &config.metrics_namespace);
+        Surroundings { clock, ids: Arc::new(SystemIds), metrics }
     }
 }
 
 impl Context {
-    /// That of a Lambda function, with its way to the database open and the secrets of its channels read.
+    /// That of a Lambda function that talks to no channel, with its way to the database open.
+    pub async fn in_lambda(config: &Config, sdk: &SdkConfig) -> Context {
+        let context = Context::over(config, sdk, Surroundings::in_lambda(config), Box::new(NoChannels));
+        context.warm().await;
+        context
+    }
+
+    /// That of a Lambda function that talks to channels, with their secrets read as well.
     ///
     /// # Errors
     /// As [`new`](Context::new), and when a secret cannot be read: Lambda starts another.
-    pub async fn in_lambda(config: &Config, sdk: &SdkConfig) -> Result<Context, StartError> {
-        let context = Context::new(config, sdk, Surroundings::in_lambda(config))?;
-        let (warmed, channels) = join(context.store.warm(), context.channels()).await;
-        if let Err(error) = warmed {
-            tracing::warn!(error = %chain(&error), "the database does not answer at the start");
-        }
+    pub async fn in_lambda_with_channels(config: &Config, sdk: &SdkConfig) -> Result<Context, StartError> {
+        let context = Context::new(config, sdk, Surroundings::in_lambda(config), Arc::new(HttpTransport::new()))?;
+        let ((), channels) = join(context.warm(), context.channels()).await;
         channels?;
         Ok(context)
     }
 
-    /// Builds it from the environment's settings.
+    /// Builds it from the environment's settings, with `transport` as the way to the channels.
     ///
     /// # Errors
-    /// When a channel that is switched on is not known or not fully configured: the function then does not start.
-    pub fn new(config: &Config, sdk: &SdkConfig, surroundings: Surroundings) -> Result<Context, StartError> {
-        let Surroundings { clock, ids, metrics, transport } = surroundings;
+    /// When a channel that is switched on is not known: the function then does not start.
+    pub fn new(
+        config: &Config,
+        sdk: &SdkConfig,
+        surroundings: Surroundings,
+        transport: Arc<dyn ChannelTransport>,
+    ) -> Result<Context, StartError> {
+        let channels = EnabledChannels::new(config, sdk, &surroundings, transport)?;
+        Ok(Context::over(config, sdk, surroundings, Box::new(channels)))
+    }
+
+    fn over(config: &Config, sdk: &SdkConfig, surroundings: Surroundings, channels: Box<dyn ChannelSource>) -> Context {
+        let Surroundings { clock, ids, metrics } = surroundings;
         let skew = SkewGuard::new(Arc::clone(&clock));
         let database = aws_sdk_dynamodb::config::Builder::from(sdk).interceptor(skew.interceptor()).build();
         let tables = Tables { orders: config.orders_table.clone(), resources: config.resources_table.clone() };
         let store = Store::new(aws_sdk_dynamodb::Client::from_conf(database), tables, Arc::clone(&ids));
-        let secrets = aws_sdk_secretsmanager::Client::new(sdk);
-        let secret =
-            |id: &str| RotatingSecret::new(secrets.clone(), id.to_owned(), Arc::clone(&clock), metrics.clone());
-        let channels = EnabledChannels::new(config, secret, transport, Arc::clone(&clock))?;
-        Ok(Context {
+        Context {
             store,
             clock,
             skew,
@@ -109,7 +113,13 @@ impl Context {
             scan_period: config.scan_period,
             channel_call: config.channel_call,
             channels,
-        })
+        }
+    }
+
+    async fn warm(&self) {
+        if let Err(error) = self.store.warm().await {
+            tracing::warn!(error = %chain(&error), "the database does not answer at the start");
+        }
     }
 
     /// The payment channels that are switched on.
@@ -117,7 +127,7 @@ impl Context {
     /// # Errors
     /// When a secret of theirs was never read and cannot be.
     pub async fn channels(&self) -> Result<Channels, ChannelsError> {
-        self.channels.now().await
+        self.channels.no_older_than(FRESH).await
     }
 
     /// The same with their secrets read again, unless that was just done: for a message that none of them signs.
@@ -125,7 +135,7 @@ impl Context {
     /// # Errors
     /// As [`channels`](Context::channels).
     pub async fn channels_anew(&self) -> Result<Channels, ChannelsError> {
-        self.channels.anew().await
+        self.channels.no_older_than(REREAD).await
     }
 
     /// The time that may be decided by.

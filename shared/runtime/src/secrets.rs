@@ -96,23 +96,12 @@ impl RotatingSecret {
         RotatingSecret { client, id, clock, metrics, held: Mutex::default() }
     }
 
-    /// The secret as it was within the last [`FRESH`]. One that cannot be read again stays in use.
+    /// The secret as it was within the last `age`: [`FRESH`], or [`REREAD`] for what fits no version that is held. One that cannot be
+    /// read again stays in use.
     ///
     /// # Errors
     /// When it was never read and cannot be.
-    pub async fn versions(&self) -> Result<Versions, SecretError> {
-        self.no_older_than(FRESH).await
-    }
-
-    /// The secret as it was within the last [`REREAD`]: for what fits no version that is held.
-    ///
-    /// # Errors
-    /// As [`versions`](RotatingSecret::versions).
-    pub async fn reread(&self) -> Result<Versions, SecretError> {
-        self.no_older_than(REREAD).await
-    }
-
-    async fn no_older_than(&self, age: Duration) -> Result<Versions, SecretError> {
+    pub async fn no_older_than(&self, age: Duration) -> Result<Versions, SecretError> {
         let now = self.clock.now();
         if let Some(held) = self.held().as_mut() {
             if now.since(held.read_at) < age || now.since(held.tried_at) < REREAD {
@@ -198,7 +187,7 @@ mod tests {
         }
 
         async fn used(&self) -> String {
-            self.secret.versions().await.expect("a secret").current.expose().to_owned()
+            self.secret.no_older_than(FRESH).await.expect("a secret").current.expose().to_owned()
         }
     }
 
@@ -206,12 +195,12 @@ mod tests {
     async fn a_secret_is_read_once_in_five_minutes_and_a_rotated_one_is_followed() {
         let scene = scene();
         scene.holds("one", None);
-        assert_eq!(scene.secret.versions().await.expect("read").previous, None);
+        assert_eq!(scene.secret.no_older_than(FRESH).await.expect("read").previous, None);
         scene.at(299);
         assert_eq!((scene.used().await, scene.wire.sent().len()), ("one".to_owned(), 2));
         scene.at(300);
         scene.holds("two", Some("one"));
-        let versions = scene.secret.versions().await.expect("read");
+        let versions = scene.secret.no_older_than(FRESH).await.expect("read");
         assert_eq!((versions.current.expose(), versions.previous.as_ref().map(Secret::expose)), ("two", Some("one")));
         let asked: Vec<_> = scene.wire.sent().iter().map(|call| call.body["VersionStage"].clone()).collect();
         assert_eq!(asked, ["AWSCURRENT", "AWSPREVIOUS", "AWSCURRENT", "AWSPREVIOUS"]);
@@ -223,12 +212,12 @@ mod tests {
         scene.holds("one", None);
         scene.used().await;
         scene.at(29);
-        assert_eq!(scene.secret.reread().await.expect("held").current.expose(), "one");
+        assert_eq!(scene.secret.no_older_than(REREAD).await.expect("held").current.expose(), "one");
         scene.at(30);
         scene.holds("two", Some("one"));
-        assert_eq!(scene.secret.reread().await.expect("read").current.expose(), "two");
+        assert_eq!(scene.secret.no_older_than(REREAD).await.expect("read").current.expose(), "two");
         scene.at(59);
-        assert_eq!(scene.secret.reread().await.expect("held").current.expose(), "two");
+        assert_eq!(scene.secret.no_older_than(REREAD).await.expect("held").current.expose(), "two");
         assert_eq!(scene.wire.sent().len(), 4);
     }
 
@@ -251,14 +240,14 @@ mod tests {
     async fn a_secret_that_was_never_read_is_an_error_with_its_name_and_cause_and_the_next_use_reads_it() {
         let scene = scene();
         scene.wire.answer(500, REFUSED);
-        let refused = chain(&scene.secret.versions().await.expect_err("unread"));
+        let refused = chain(&scene.secret.no_older_than(FRESH).await.expect_err("unread"));
         assert!(refused.starts_with("the secret sim cannot be read: ") && refused.contains("not now"), "{refused}");
         scene.wire.answer(400, ABSENT);
-        let absent = scene.secret.versions().await.expect_err("absent");
+        let absent = scene.secret.no_older_than(FRESH).await.expect_err("absent");
         assert_eq!(absent.to_string(), "the secret sim has no current version");
         for answer in [r#"{"SecretString":""}"#, r#"{"SecretBinary":"AAAA"}"#] {
             scene.wire.answer(200, answer);
-            let bytes = scene.secret.versions().await.expect_err("not a text");
+            let bytes = scene.secret.no_older_than(FRESH).await.expect_err("not a text");
             assert_eq!(bytes.to_string(), "the secret sim is not a text");
         }
         scene.holds("one", None);

@@ -107,15 +107,11 @@ impl Shop {
         let aws = Aws::default();
         let clock: Arc<dyn Clock> = Arc::new(Still);
         let metrics = Metrics::new(Arc::clone(&clock), Arc::new(|_| {}));
-        let surroundings = Surroundings {
-            clock: Arc::clone(&clock),
-            ids: Arc::new(Counted::default()),
-            metrics: metrics.clone(),
-            transport: Arc::new(Silent),
-        };
+        let surroundings =
+            Surroundings { clock: Arc::clone(&clock), ids: Arc::new(Counted::default()), metrics: metrics.clone() };
         let config = Config::from_lookup(&setting).expect("a configuration");
         let sdk = aws.sdk_config();
-        let context = Arc::new(Context::new(&config, &sdk, surroundings).expect("a context"));
+        let context = Arc::new(Context::new(&config, &sdk, surroundings, Arc::new(Silent)).expect("a context"));
         let queues = || {
             let urls = config.queue_urls(&Queue::ALL).expect("the queues");
             Queues::new(aws_sdk_sqs::Client::new(&sdk), urls)

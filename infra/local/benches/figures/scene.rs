@@ -41,13 +41,13 @@ impl Scene {
         provision(&sdk, REGION, settings.visibility_seconds, &settings.sim_secret).await.unwrap();
         let shared: Arc<dyn Clock> = Arc::new(clock.clone());
         let key = expiry_channels::sim::signature::SigningKey::new(&settings.sim_secret).unwrap();
+        let sim = SimChannel::new(key, Arc::clone(&shared));
         let surroundings = Surroundings {
             metrics: Metrics::new(Arc::clone(&shared), Arc::new(|_| {})),
-            transport: Arc::new(SimChannel::new(key, Arc::clone(&shared))),
             clock: shared,
             ids: Arc::new(SystemIds),
         };
-        let functions = Functions::new(&settings.config, &sdk, surroundings).unwrap();
+        let functions = Functions::new(&settings.config, &sdk, surroundings, Arc::new(sim)).unwrap();
         Scene { clock, functions, sdk, iterator: None }
     }
 

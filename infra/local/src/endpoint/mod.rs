@@ -80,9 +80,9 @@ impl Endpoint {
             metrics: Metrics::new(Arc::clone(&clock), figures.sink()),
             clock: Arc::clone(&clock),
             ids: Arc::new(SystemIds),
-            transport: Arc::new(sim.clone()),
         };
-        let functions = Arc::new(Functions::new(&config, &sdk, surroundings).map_err(StartError::Function)?);
+        let functions =
+            Arc::new(Functions::new(&config, &sdk, surroundings, Arc::new(sim.clone())).map_err(StartError::Function)?);
         sim.set_callback_sink(Arc::new(Webhooks::of(&functions)));
         let mut drivers = drive(&sdk::patient(&sdk), &functions, &urls, settings.pollers, config.scan_period);
         if target.deliver_schedules {

@@ -27,9 +27,9 @@ fn functions_on(shop: &Shop, time: Timestamp) -> Functions {
         metrics: Metrics::new(clock.clone(), shop.system.figures.sink()),
         clock,
         ids: Arc::new(SystemIds),
-        transport: Arc::new(shop.system.sim.clone()),
     };
-    Functions::new(&settings.config, &shop.system.cloud.sdk_config(), surroundings).expect("the functions start")
+    Functions::new(&settings.config, &shop.system.cloud.sdk_config(), surroundings, Arc::new(shop.system.sim.clone()))
+        .expect("the functions start")
 }
 
 /// The shop's time, moved by `millis`; its clock stands at a whole second, so that `Date` hides nothing.

@@ -72,9 +72,11 @@ impl Source {
         })
     }
 
-    /// Whether it asks a channel or listens to one: a secret is given only there.
+    /// Whether it asks a channel or listens to one: a secret is given only there, and only there it is linked.
     pub(crate) fn talks_to_channels(&self) -> bool {
-        self.asks() || self.all.contains("context.channels()")
+        let talks = self.asks() || self.all.contains("context.channels()");
+        assert_eq!(self.main.contains("in_lambda_with_channels("), talks, "{}", self.main);
+        talks
     }
 
     /// The variables it needs or may use.

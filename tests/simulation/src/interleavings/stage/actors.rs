@@ -117,8 +117,7 @@ impl Scene {
             metrics: Metrics::new(Arc::clone(&clock), Arc::new(|_| ())),
             clock,
             ids: Arc::new(SeededIds::new(1 + actor as u64)),
-            transport: Arc::new(channel),
         };
-        Functions::new(&self.settings.config, &sdk, surroundings).expect("the functions start")
+        Functions::new(&self.settings.config, &sdk, surroundings, Arc::new(channel)).expect("the functions start")
     }
 }
