@@ -8,6 +8,7 @@ use expiry_core::message::Queue;
 use expiry_core::time::Clock;
 use expiry_runtime::clock::SystemClock;
 use expiry_runtime::config::Config;
+use expiry_runtime::logs::chain;
 use expiry_runtime::metrics::Metrics;
 use expiry_runtime::queues::Queues;
 use expiry_runtime::schedules::WakeSchedules;
@@ -21,6 +22,9 @@ fn main() -> ExitCode {
         let sdk = sdk::load();
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let queues = Queues::new(aws_sdk_sqs::Client::new(&sdk), config.queue_urls(&Queue::ALL)?);
+        if let Err(error) = queues.warm(Queue::Close).await {
+            tracing::warn!(error = %chain(&error), "the queues do not answer at the start");
+        }
         let schedules = WakeSchedules::new(aws_sdk_scheduler::Client::new(&sdk), config.scheduler()?.clone());
         let metrics = Metrics::on_stdout(Arc::clone(&clock), &config.metrics_namespace);
         let function = Arc::new(OutboxFanout::new(clock, metrics, queues, schedules));

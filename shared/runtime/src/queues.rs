@@ -1,10 +1,11 @@
-//! The queues: one method, which needs the one permission `sqs:SendMessage`.
+//! The queues: sending needs the one permission `sqs:SendMessage`.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use aws_sdk_sqs::Client;
 use aws_sdk_sqs::error::SdkError;
+use aws_sdk_sqs::operation::get_queue_attributes::GetQueueAttributesError;
 use aws_sdk_sqs::operation::send_message::SendMessageError;
 use expiry_core::limits;
 use expiry_core::message::{Message, Queue};
@@ -53,6 +54,26 @@ pub enum SendError {
     },
 }
 
+/// Why a queue was not looked at.
+#[derive(Debug, thiserror::Error)]
+pub enum WarmError {
+    /// This function was not started with that queue's URL.
+    #[error("this function does not know the queue {queue}")]
+    NotConfigured {
+        /// The queue.
+        queue: Queue,
+    },
+    /// The queue did not answer.
+    #[error("the queue {queue} does not answer")]
+    Look {
+        /// The queue.
+        queue: Queue,
+        /// What the SDK says.
+        #[source]
+        source: Box<SdkError<GetQueueAttributesError>>,
+    },
+}
+
 /// Sends to the queues of one function.
 #[derive(Clone, Debug)]
 pub struct Queues {
@@ -65,6 +86,17 @@ impl Queues {
     #[must_use]
     pub fn new(client: Client, urls: QueueUrls) -> Queues {
         Queues { client, urls }
+    }
+
+    /// Looks at `queue`, so that connection and credentials are there before the first event: while a function starts, Lambda gives it
+    /// a whole processor. For a function that has no table to look at; needs `sqs:GetQueueAttributes` on that queue.
+    ///
+    /// # Errors
+    /// When the queue does not answer, or this function has no such queue. The first event will tell.
+    pub async fn warm(&self, queue: Queue) -> Result<(), WarmError> {
+        let url = self.urls.0.get(&queue).ok_or(WarmError::NotConfigured { queue })?;
+        let looked = self.client.get_queue_attributes().queue_url(url).send().await;
+        looked.map(drop).map_err(|source| WarmError::Look { queue, source: Box::new(source) })
     }
 
     /// Sends `message`; see [`send`](Queues::send).
@@ -136,6 +168,19 @@ mod tests {
         assert!(chain(&error).contains("no such queue"), "{}", chain(&error));
         let error = queues(&wire).send(Queue::Refund, "{}", Duration::ZERO).await.expect_err("no URL");
         assert!(matches!(error, SendError::NotConfigured { queue: Queue::Refund }));
+    }
+
+    #[tokio::test]
+    async fn a_start_looks_at_one_queue_and_hears_why_it_does_not_answer() {
+        let wire = Wire::default();
+        wire.answer(200, "{}");
+        queues(&wire).warm(Queue::Close).await.expect("it answers");
+        assert_eq!(wire.sent()[0].body, serde_json::json!({"QueueUrl": "https://sqs/close"}));
+        wire.answer(400, r#"{"__type":"com.amazonaws.sqs#QueueDoesNotExist","message":"no such queue"}"#);
+        let error = chain(&queues(&wire).warm(Queue::Close).await.expect_err("refused"));
+        assert!(error.starts_with("the queue close does not answer: ") && error.contains("no such queue"), "{error}");
+        let error = queues(&wire).warm(Queue::Refund).await.expect_err("no URL");
+        assert_eq!(error.to_string(), "this function does not know the queue refund");
     }
 
     #[test]

@@ -210,6 +210,9 @@ fn roles_fit(template: &Template, sim: bool) {
                 need(action, format!("arn:aws:https://sqs/{queue}"));
             }
         }
+        if function.source.all.contains("queues.warm(Queue::Close)") {
+            need("sqs:GetQueueAttributes", "arn:aws:https://sqs/shop-close".to_owned());
+        }
         if !function.events("DynamoDB").is_empty() {
             for action in ["dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator"] {
                 need(action, "arn:aws:OrdersTable".to_owned());
