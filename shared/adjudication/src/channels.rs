@@ -8,11 +8,11 @@ use std::time::Duration;
 
 use aws_config::SdkConfig;
 use expiry_channels::sim::{self, Sim, SimConfigError};
-use expiry_channels::{ChannelClient, ChannelTransport, Channels};
+use expiry_channels::{ChannelClient, ChannelTransport, Channels, Doubt};
 use expiry_core::time::Clock;
 use expiry_runtime::boot::StartError;
 use expiry_runtime::config::{Config, SimConfig};
-use expiry_runtime::secrets::{RotatingSecret, Secret, SecretError};
+use expiry_runtime::secrets::{REREAD, RotatingSecret, Secret, SecretError};
 
 use crate::Surroundings;
 
@@ -53,6 +53,7 @@ pub(crate) struct EnabledChannels {
     transport: Arc<dyn ChannelTransport>,
     clock: Arc<dyn Clock>,
     call_deadline: Duration,
+    doubt: Doubt,
 }
 
 #[derive(Debug)]
@@ -82,15 +83,23 @@ impl EnabledChannels {
             SimParts { url: sim.url.clone(), secret }
         };
         let sim = config.sim.as_ref().map(parts);
-        Ok(EnabledChannels { sim, transport, clock: Arc::clone(clock), call_deadline: config.channel_call })
+        Ok(EnabledChannels {
+            sim,
+            transport,
+            clock: Arc::clone(clock),
+            call_deadline: config.channel_call,
+            doubt: Doubt::default(),
+        })
     }
 
     async fn sim(&self, parts: &SimParts, age: Duration) -> Result<ChannelClient, ChannelsError> {
+        // What the channel last said was signed by none of its keys that we hold: they may be old.
+        let age = if self.doubt.take() { age.min(REREAD) } else { age };
         let secret = parts.secret.no_older_than(age).await?;
         let previous = secret.previous.as_ref().map(Secret::expose);
         let codec = Sim::new(&parts.url, secret.current.expose())?.believing(previous);
         let (transport, clock) = (Arc::clone(&self.transport), Arc::clone(&self.clock));
-        Ok(ChannelClient::new(Arc::new(codec), transport, clock, self.call_deadline))
+        Ok(ChannelClient::new(Arc::new(codec), transport, clock, self.call_deadline).raising(self.doubt.clone()))
     }
 }
 

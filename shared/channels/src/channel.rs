@@ -41,6 +41,10 @@ pub trait PaymentChannel: Debug + Send + Sync {
     /// What the answer to [`place_payment`](Self::place_payment) says.
     fn parse_place(&self, place: &PlaceRequest, answer: &HttpResponse, ctx: &CallContext) -> PlaceOutcome<Credential>;
 
+    /// Whether `answer` may be signed by a key that we hold. One that is signed by no such key means nothing, and the keys are to be read
+    /// again: the channel may have changed its own. A channel that signs no answers always says yes.
+    fn knows_key_of(&self, answer: &HttpResponse, ctx: &CallContext) -> bool;
+
     /// Verifies and reads a notification.
     ///
     /// # Errors

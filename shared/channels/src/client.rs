@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use expiry_core::fact::{Cause, CloseOutcome, PaymentFact, PlaceOutcome, RefundFact};
@@ -30,6 +31,23 @@ pub struct ChannelClient {
     transport: Arc<dyn ChannelTransport>,
     clock: Arc<dyn Clock>,
     call_deadline: Duration,
+    doubt: Doubt,
+}
+
+/// Whether a channel has answered with a key that we do not hold. Clones are one.
+#[derive(Clone, Debug, Default)]
+pub struct Doubt(Arc<AtomicBool>);
+
+impl Doubt {
+    /// Whether it has since this was last asked.
+    #[must_use]
+    pub fn take(&self) -> bool {
+        self.0.swap(false, Ordering::Relaxed)
+    }
+
+    fn raise(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }
 
 impl ChannelClient {
@@ -41,7 +59,13 @@ impl ChannelClient {
         clock: Arc<dyn Clock>,
         call_deadline: Duration,
     ) -> ChannelClient {
-        ChannelClient { channel, transport, clock, call_deadline }
+        ChannelClient { channel, transport, clock, call_deadline, doubt: Doubt::default() }
+    }
+
+    /// Raises `doubt` when an answer is signed by a key that we do not hold.
+    #[must_use]
+    pub fn raising(self, doubt: Doubt) -> ChannelClient {
+        ChannelClient { doubt, ..self }
     }
 
     /// The codec: its name, merchant and capabilities; notifications.
@@ -116,7 +140,10 @@ impl ChannelClient {
             Err(error) => Err(CallFailure::Encode(error)),
         };
         match &result {
-            Ok((answer, _)) => {
+            Ok((answer, ctx)) => {
+                if !self.channel.knows_key_of(answer, ctx) {
+                    self.doubt.raise();
+                }
                 tracing::debug!(channel = %self.channel.id(), call = name, status = answer.status, "channel answered");
             }
             Err(failure) => {

@@ -15,7 +15,7 @@ pub mod transport;
 pub use channel::{
     AttemptRef, CallContext, Capabilities, Credential, EncodeError, PaymentChannel, PlaceRequest, RefundRequest,
 };
-pub use client::{Answered, ChannelClient};
+pub use client::{Answered, ChannelClient, Doubt};
 pub use http::{Headers, HttpMethod, HttpReply, HttpRequest, HttpResponse};
 pub use notification::{AckOutcome, NotificationRejection, RawNotification, Refusal, RefusalStatus};
 pub use registry::Channels;

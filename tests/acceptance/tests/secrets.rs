@@ -64,6 +64,23 @@ async fn a_secret_is_changed_on_both_sides_while_orders_are_paid_and_closed() {
 }
 
 #[tokio::test]
+async fn an_answer_signed_with_a_new_secret_is_believed_at_the_next_look() {
+    let shop = open().await;
+    let id = shop.ordered().await;
+    let _ = shop.paying(&id).await;
+    // Read just before the deadline, so that what is held is not old by then.
+    shop.advance(WINDOW - 60).await;
+    let _ = shop.paying(&shop.ordered().await).await;
+    rotate(&shop, "second").await;
+    assert_eq!(shop.call("PUT", "/_sim/secret", json!({"secret": "second"})).await.status, 200);
+    shop.advance(59).await;
+    shop.advance(3).await;
+    assert_eq!((shop.status(&id).await.as_str(), shop.metric("ChannelUnknown")), ("CLOSING", 2));
+    shop.advance(60).await;
+    assert_eq!((shop.status(&id).await.as_str(), shop.metric("ChannelUnknown")), ("CLOSED", 2));
+}
+
+#[tokio::test]
 async fn requests_are_signed_with_the_new_secret_within_five_minutes() {
     let shop = open().await;
     let [before, within, after] = [shop.ordered().await, shop.ordered().await, shop.ordered().await];

@@ -136,6 +136,11 @@ impl PaymentChannel for Sim {
         answers::placed(place, answers::read(answer, &self.keys, ctx.now))
     }
 
+    fn knows_key_of(&self, answer: &HttpResponse, ctx: &CallContext) -> bool {
+        let signed = Signed::Answer { status: answer.status, body: &answer.body };
+        self.keys.verify(answer.headers.get(SIGNATURE_HEADER), &signed, ctx.now) != Err(SignatureError::Mismatch)
+    }
+
     fn verify_notification(
         &self,
         raw: &RawNotification<'_>,
