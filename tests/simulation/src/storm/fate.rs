@@ -79,6 +79,10 @@ impl Storm {
 
     /// What would go wrong with this call; `None` when nothing does.
     fn mishap(&mut self, call: &Call<'_>) -> Option<CallFate> {
+        if call.operation == "PutSecretValue" {
+            // Nobody of ours makes it: a person does, and looks whether it is done.
+            return None;
+        }
         let dice = self.rng.u32(0..1_000);
         let mut bound = 0;
         let mut falls = |share: u32| {

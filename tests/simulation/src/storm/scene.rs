@@ -34,6 +34,8 @@ pub(super) struct Scene {
     pub(super) character: Character,
     pub(super) watch: Watch,
     pub(super) credentials: Credentials,
+    /// Held by whoever changes the channel's secret: one change after the other.
+    pub(super) secret: Arc<tokio::sync::Mutex<()>>,
     /// What is really so of payments about which the channel says nothing or a lie.
     truth: Arc<Mutex<BTreeMap<String, String>>>,
     /// The transaction that a capricious channel names more than once.
@@ -55,6 +57,7 @@ impl Scene {
             character,
             watch,
             credentials,
+            secret: Arc::default(),
             truth: Arc::default(),
             transaction: Arc::default(),
         }

@@ -1,7 +1,10 @@
-//! Functions die, the stream loses records, reminders are lost, a channel cannot be reached, clocks drift, and somebody sends nonsense.
+//! Functions die, the stream loses records, reminders are lost, a channel cannot be reached or changes its secret, clocks drift, and
+//! somebody sends nonsense.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use expiry_channels::sim::signature::SigningKey;
 use expiry_core::decide::{Commit, Then};
 use expiry_core::message::Queue;
 use expiry_core::order::Order;
@@ -9,6 +12,7 @@ use expiry_core::pending::Unit;
 use expiry_core::reservation::ResourceKind;
 use expiry_core::time::Clock;
 use fastrand::Rng;
+use local::settings::SIM_SECRET_NAME;
 use serde_json::{Value, json};
 
 use super::customers::wait;
@@ -46,7 +50,7 @@ async fn troubles(scene: &Scene) {
 }
 
 async fn befalls(scene: &Scene, rng: &mut Rng) {
-    match rng.u8(0..9) {
+    match rng.u8(0..10) {
         0..2 => {
             scene.weather.timeline.note("every function dies");
             scene.shop.system.crash();
@@ -60,6 +64,7 @@ async fn befalls(scene: &Scene, rng: &mut Rng) {
         5 => fault(scene, rng, json!({"channel_down": ["sim"]})).await,
         6 => put_back(scene, rng).await,
         7 => fault(scene, rng, json!({"send_errors": ["close", "stock-release", "scheduler"]})).await,
+        8 => change_secret(scene, rng),
         _ => {
             let queue = Queue::ALL[rng.usize(0..Queue::ALL.len())];
             let body = POISON[rng.usize(0..POISON.len())];
@@ -90,6 +95,23 @@ async fn put_back(scene: &Scene, rng: &mut Rng) {
     let by_hand = Commit { on_version, on_status, after_deadline: None, order, rows, signals, then };
     scene.weather.timeline.note(&format!("somebody puts stock back into the work of {id}"));
     let _ = store.commit(&before, &by_hand).await;
+}
+
+/// The channel's secret changes, first with us and a little later with the channel. Whoever does that sees it through, also when the
+/// storm is over.
+fn change_secret(scene: &Scene, rng: &mut Rng) {
+    scene.weather.timeline.note("the channel's secret changes");
+    let (secret, mut rng) = (format!("secret-{}", rng.u64(..)), Rng::with_seed(rng.u64(..)));
+    let (sim, sdk) = (scene.shop.system.sim.clone(), scene.shop.system.cloud.sdk_config());
+    let changing = Arc::clone(&scene.secret);
+    tokio::spawn(async move {
+        let _alone = changing.lock().await;
+        let secrets = aws_sdk_secretsmanager::Client::new(&sdk);
+        let put = secrets.put_secret_value().secret_id(SIM_SECRET_NAME).secret_string(&secret);
+        put.send().await.expect("the storm spares it");
+        wait(&mut rng, 20_000).await;
+        sim.change_key(SigningKey::new(&secret).expect("a secret"));
+    });
 }
 
 async fn fault(scene: &Scene, rng: &mut Rng, faults: Value) {
