@@ -3,6 +3,7 @@
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use aws_smithy_http_client::Connector;
@@ -52,26 +53,25 @@ pub enum TransportError {
 /// The network: the HTTP client of the AWS SDK (hyper, rustls, aws-lc), so that no second HTTP or TLS stack is linked.
 ///
 /// One per process; its connections are reused. Both `http://` and `https://` are followed, redirects are not.
+///
+/// Nothing is made before the first call: TLS goes through all the system's certificates, and most starts end without asking a channel.
 #[derive(Clone, Debug)]
 pub struct HttpTransport {
-    connector: SharedHttpConnector,
+    connector: Arc<LazyLock<SharedHttpConnector>>,
 }
 
 impl HttpTransport {
     /// A transport with the system's root certificates.
     #[must_use]
     pub fn new() -> HttpTransport {
-        let connector = Connector::builder()
-            .pool_idle_timeout(IDLE_CONNECTION)
-            .tls_provider(Provider::Rustls(CryptoMode::AwsLc))
-            .build();
-        HttpTransport::over(SharedHttpConnector::new(connector))
-    }
-
-    /// A transport over a connector that is there already.
-    #[must_use]
-    pub fn over(connector: SharedHttpConnector) -> HttpTransport {
-        HttpTransport { connector }
+        let connect = || {
+            let connector = Connector::builder()
+                .pool_idle_timeout(IDLE_CONNECTION)
+                .tls_provider(Provider::Rustls(CryptoMode::AwsLc))
+                .build();
+            SharedHttpConnector::new(connector)
+        };
+        HttpTransport { connector: Arc::new(LazyLock::new(connect)) }
     }
 
     async fn exchange(&self, request: HttpRequest) -> Result<HttpResponse, TransportError> {

@@ -7,6 +7,11 @@ use aws_config::retry::RetryConfig;
 use aws_config::timeout::TimeoutConfig;
 use aws_config::{BehaviorVersion, Region, SdkConfig};
 use aws_sdk_sqs::config::SharedCredentialsProvider;
+use aws_smithy_http_client::Connector;
+use aws_smithy_http_client::tls::{Provider, rustls_provider::CryptoMode};
+use aws_smithy_runtime_api::client::http::{
+    HttpConnectorSettings, SharedHttpClient, SharedHttpConnector, http_client_fn,
+};
 
 /// Longest wait for a connection.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
@@ -27,7 +32,6 @@ pub fn load() -> SdkConfig {
 
 fn of(variable: &dyn Fn(&str) -> Option<String>) -> SdkConfig {
     let timeouts = TimeoutConfig::builder()
-        .connect_timeout(CONNECT_TIMEOUT)
         .operation_attempt_timeout(ATTEMPT_TIMEOUT)
         .operation_timeout(OPERATION_TIMEOUT)
         .build();
@@ -36,9 +40,22 @@ fn of(variable: &dyn Fn(&str) -> Option<String>) -> SdkConfig {
         .region(variable("AWS_REGION").map(Region::new))
         .credentials_provider(SharedCredentialsProvider::new(EnvironmentVariableCredentialsProvider::new()))
         .timeout_config(timeouts)
-        .retry_config(RetryConfig::standard());
+        .retry_config(RetryConfig::standard())
+        .http_client(http_client());
     config.set_endpoint_url(variable("AWS_ENDPOINT_URL"));
     config.build()
+}
+
+/// The SDK's own HTTP client, made once: all clients of a process share its connections, its TLS settings and the certificates it trusts.
+/// Left alone, the SDK goes through all the system's certificates twice for every client, the first time only to find out whether it can.
+///
+/// [`CONNECT_TIMEOUT`] is set here and nowhere else: the time-outs of a client do not reach a connector that is shared.
+fn http_client() -> SharedHttpClient {
+    let settings = HttpConnectorSettings::builder().connect_timeout(CONNECT_TIMEOUT).build();
+    let tls = Provider::Rustls(CryptoMode::AwsLc);
+    let connector =
+        SharedHttpConnector::new(Connector::builder().connector_settings(settings).tls_provider(tls).build());
+    http_client_fn(move |_, _| connector.clone())
 }
 
 #[cfg(test)]

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use aws_config::timeout::TimeoutConfig;
 use aws_config::{Region, SdkConfig};
-use expiry_runtime::sdk::CONNECT_TIMEOUT;
 
 use crate::drivers::queues::POLL_SECONDS;
 use crate::settings::REGION;
@@ -22,6 +21,6 @@ pub(super) fn config(url: &str) -> SdkConfig {
 /// The same for drivers, which wait for messages longer than a function waits for anything.
 pub(super) fn patient(sdk: &SdkConfig) -> SdkConfig {
     let attempt = Duration::from_secs(u64::from(POLL_SECONDS.unsigned_abs())) + GRACE;
-    let timeouts = TimeoutConfig::builder().connect_timeout(CONNECT_TIMEOUT).operation_attempt_timeout(attempt).build();
+    let timeouts = TimeoutConfig::builder().operation_attempt_timeout(attempt).build();
     sdk.to_builder().timeout_config(timeouts).build()
 }
