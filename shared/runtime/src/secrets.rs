@@ -103,13 +103,15 @@ impl RotatingSecret {
     /// When it was never read and cannot be.
     pub async fn no_older_than(&self, age: Duration) -> Result<Versions, SecretError> {
         let now = self.clock.now();
+        let mut known = None;
         if let Some(held) = self.held().as_mut() {
             if now.since(held.read_at) < age || now.since(held.tried_at) < REREAD {
                 return Ok(held.versions.clone());
             }
             held.tried_at = now;
+            known = Some(held.versions.clone());
         }
-        match self.read().await {
+        match self.read(known).await {
             Ok(versions) => {
                 *self.held() = Some(Held { versions: versions.clone(), read_at: now, tried_at: now });
                 Ok(versions)
@@ -122,9 +124,14 @@ impl RotatingSecret {
         }
     }
 
-    async fn read(&self) -> Result<Versions, SecretError> {
+    /// Both versions. Without the previous one the current one does: what was `known` before stands in for it.
+    async fn read(&self, known: Option<Versions>) -> Result<Versions, SecretError> {
         let current = self.version(CURRENT).await?.ok_or_else(|| SecretError::Absent(self.id.clone()))?;
-        Ok(Versions { current, previous: self.version(PREVIOUS).await? })
+        let previous = self.version(PREVIOUS).await.unwrap_or_else(|error| {
+            tracing::warn!(error = %chain(&error), "the previous version of a secret is not to be read");
+            known.and_then(|known| if known.current == current { known.previous } else { Some(known.current) })
+        });
+        Ok(Versions { current, previous })
     }
 
     async fn version(&self, stage: &str) -> Result<Option<Secret>, SecretError> {
@@ -234,6 +241,24 @@ mod tests {
         scene.at(330);
         scene.holds("two", Some("one"));
         assert_eq!(scene.used().await, "two");
+    }
+
+    #[tokio::test]
+    async fn without_its_previous_version_a_secret_is_used_and_what_was_used_before_is_the_previous_one() {
+        let scene = scene();
+        let reads = |current: &str| {
+            scene.wire.answer(200, &format!(r#"{{"SecretString":"{current}"}}"#));
+            scene.wire.answer(500, REFUSED);
+        };
+        for (at, current, previous) in [(0, "one", None), (300, "two", Some("one")), (600, "two", Some("one"))] {
+            scene.at(at);
+            reads(current);
+            let versions = scene.secret.no_older_than(FRESH).await.expect("read");
+            assert_eq!(
+                (versions.current.expose(), versions.previous.as_ref().map(Secret::expose)),
+                (current, previous)
+            );
+        }
     }
 
     #[tokio::test]

@@ -1,5 +1,5 @@
-//! Many seeds, on every core: each core has a process of its own, because runs that one process plays at the same time were seen to
-//! differ by milliseconds from what they are alone, and a seed that fails must replay.
+//! Many seeds, on every core: each core has a process of its own, so that nothing a process has only one of (a static of the SDK, a counter)
+//! joins two runs: a seed that fails must replay.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::{Child, Command, Stdio};

@@ -12,7 +12,7 @@ use expiry_channels::{Headers, HttpResponse};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::control::no_such_payment;
+use super::control::{no_such_payment, object};
 use super::reply::Reply;
 use super::{SimChannel, lock};
 use crate::AnyError;
@@ -76,7 +76,7 @@ impl Overrides {
         if body.trim_ascii().is_empty() {
             return Ok(Overrides::default());
         }
-        serde_json::from_slice(body).map_err(|error| error.to_string())
+        object(body)
     }
 
     fn key(&self, ours: &SigningKey) -> Result<SigningKey, String> {

@@ -6,6 +6,7 @@ use expiry_channels::sim::signature::SigningKey;
 use expiry_core::ids::{MerchantId, TransactionId};
 use expiry_core::money::{Amount, Currency};
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::json;
 
 use super::SimChannel;
@@ -41,7 +42,7 @@ struct NewSecret {
 
 impl Settings {
     fn read(body: &[u8]) -> Result<Settings, String> {
-        let settings: Settings = serde_json::from_slice(body).map_err(|error| error.to_string())?;
+        let settings: Settings = object(body)?;
         let amounts = [("amount", settings.amount), ("refunded_amount", settings.refunded_amount)];
         for (field, amount) in amounts {
             if amount.is_some_and(|minor| Amount::new(minor).is_none()) {
@@ -105,7 +106,7 @@ impl SimChannel {
 
     fn change_secret(&self, body: &[u8]) -> HttpResponse {
         let invalid = |message: &str| Reply::control_problem(422, "invalid_request", message);
-        match serde_json::from_slice::<NewSecret>(body) {
+        match object::<NewSecret>(body) {
             Ok(new) => match SigningKey::new(&new.secret) {
                 Some(key) => {
                     self.change_key(key);
@@ -113,7 +114,7 @@ impl SimChannel {
                 }
                 None => invalid("secret must not be empty"),
             },
-            Err(error) => invalid(&error.to_string()),
+            Err(error) => invalid(&error),
         }
     }
 
@@ -136,6 +137,14 @@ impl SimChannel {
             Err(message) => Reply::control_problem(422, "invalid_request", &message),
         }
     }
+}
+
+/// Reads a JSON object: a struct would be read from an array, too.
+pub(super) fn object<T: DeserializeOwned>(body: &[u8]) -> Result<T, String> {
+    if !body.trim_ascii_start().starts_with(b"{") {
+        return Err("must be a JSON object".to_owned());
+    }
+    serde_json::from_slice(body).map_err(|error| error.to_string())
 }
 
 fn is_number(text: &str) -> bool {

@@ -75,11 +75,13 @@ pub fn run(seed: u64, spared: &BTreeSet<Disturbance>) -> Outcome {
     // The SDK's jitter and our own come from here.
     fastrand::seed(seed);
     panics::watch();
-    let clock = {
+    let (clock, weather) = {
+        // Outside of the runtime its clock shows the real time.
         let _entered = runtime.enter();
-        crate::simulated_clock()
+        let clock = crate::simulated_clock();
+        let weather = Weather::new(Plan::sparing(spared.clone()), Timeline::new(clock.clone()));
+        (clock, weather)
     };
-    let weather = Weather::new(Plan::sparing(spared.clone()), Timeline::new(clock.clone()));
     let run = AssertUnwindSafe(|| runtime.block_on(simulate(seed, clock, weather.clone())));
     // A function that panics must not take the other seeds with it.
     let (found, orders) = catch_unwind(run).unwrap_or_default();
