@@ -1,7 +1,7 @@
 """Starts each function against a Runtime API and an AWS that answer at once, and prints what it weighs and how long it takes.
 
 A start ends with the first completed call: the function has made one and read its answer, which shows in the next one it makes. That
-first call is the signed one of its set-up; where there is none (the fan-out, and the bare function) it is the request for an event. What
+first call is the signed one of its set-up; where there is none (the bare function) it is the request for an event. What
 a handler then does with its first event is its work and no longer its start; it is printed, and held to nothing.
 
 The fastest of many starts, the functions in turn: whatever else the machine does can only make one slower.
