@@ -4,9 +4,7 @@
 use std::sync::Arc;
 
 use expiry_adjudication::{ChannelsError, Context, RunError};
-use expiry_channels::{
-    AckOutcome, ChannelClient, Headers, NotificationRejection, RawNotification, Refusal, RefusalStatus,
-};
+use expiry_channels::{AckOutcome, ChannelClient, Headers, RawNotification, Refusal, RefusalStatus};
 use expiry_core::decide::notified::{NotificationRefusal, Notified, NotifiedOutcome, signal_without_commit};
 use expiry_core::fact::Notification;
 use expiry_core::ids::{ChannelId, OrderId};
@@ -61,13 +59,12 @@ impl PaymentCallback {
         let named = request.headers.iter().filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?)));
         let headers: Headers = named.collect();
         let raw = RawNotification { headers: &headers, body: &body };
-        let verify = |client: &ChannelClient| client.channel().verify_notification(&raw, self.context.clock.now());
-        let mut verified = verify(client);
-        if matches!(verified, Err(NotificationRejection::BadSignature | NotificationRejection::UnknownKey)) {
-            // The channel may sign with a secret that is newer than what we hold.
-            let anew = self.context.channels_anew().await.unwrap_or_default();
-            if let Some(client) = anew.get(client.channel().id()) {
-                verified = verify(client);
+        let mut verified = client.verify_notification(&raw);
+        if verified.as_ref().is_err_and(|rejection| rejection.fits_no_key()) {
+            // Asked again, the channel comes with keys that are no longer in doubt.
+            let channels = self.context.channels().await.unwrap_or_default();
+            if let Some(client) = channels.get(client.channel().id()) {
+                verified = client.verify_notification(&raw);
             }
         }
         verified.map_err(|rejection| self.refuse(client, rejection.refusal()))

@@ -12,7 +12,7 @@ use expiry_channels::{ChannelClient, ChannelTransport, Channels, Doubt};
 use expiry_core::time::Clock;
 use expiry_runtime::boot::StartError;
 use expiry_runtime::config::{Config, SimConfig};
-use expiry_runtime::secrets::{REREAD, RotatingSecret, Secret, SecretError};
+use expiry_runtime::secrets::{FRESH, REREAD, RotatingSecret, Secret, SecretError};
 
 use crate::Surroundings;
 
@@ -27,13 +27,13 @@ pub enum ChannelsError {
     Sim(#[from] SimConfigError),
 }
 
-/// The future of [`ChannelSource::no_older_than`].
+/// The future of [`ChannelSource::now`].
 pub(crate) type ChannelsFuture<'a> = Pin<Box<dyn Future<Output = Result<Channels, ChannelsError>> + Send + 'a>>;
 
 /// Where the channels come from. Behind a trait, so that a function without channels links neither their secrets nor the way to them.
 pub(crate) trait ChannelSource: fmt::Debug + Send + Sync {
-    /// The channels with secrets that were read within `age`.
-    fn no_older_than(&self, age: Duration) -> ChannelsFuture<'_>;
+    /// The channels with their secrets as they are now.
+    fn now(&self) -> ChannelsFuture<'_>;
 }
 
 /// Of a function that talks to no channel.
@@ -41,7 +41,7 @@ pub(crate) trait ChannelSource: fmt::Debug + Send + Sync {
 pub(crate) struct NoChannels;
 
 impl ChannelSource for NoChannels {
-    fn no_older_than(&self, _: Duration) -> ChannelsFuture<'_> {
+    fn now(&self) -> ChannelsFuture<'_> {
         Box::pin(async { Ok(Channels::default()) })
     }
 }
@@ -92,9 +92,9 @@ impl EnabledChannels {
         })
     }
 
-    async fn sim(&self, parts: &SimParts, age: Duration) -> Result<ChannelClient, ChannelsError> {
+    async fn sim(&self, parts: &SimParts) -> Result<ChannelClient, ChannelsError> {
         // What the channel last said was signed by none of its keys that we hold: they may be old.
-        let age = if self.doubt.take() { age.min(REREAD) } else { age };
+        let age = if self.doubt.take() { REREAD } else { FRESH };
         let secret = parts.secret.no_older_than(age).await?;
         let previous = secret.previous.as_ref().map(Secret::expose);
         let codec = Sim::new(&parts.url, secret.current.expose())?.believing(previous);
@@ -104,10 +104,10 @@ impl EnabledChannels {
 }
 
 impl ChannelSource for EnabledChannels {
-    fn no_older_than(&self, age: Duration) -> ChannelsFuture<'_> {
+    fn now(&self) -> ChannelsFuture<'_> {
         Box::pin(async move {
             match &self.sim {
-                Some(parts) => Ok(Channels::from_iter([self.sim(parts, age).await?])),
+                Some(parts) => Ok(Channels::from_iter([self.sim(parts).await?])),
                 None => Ok(Channels::default()),
             }
         })

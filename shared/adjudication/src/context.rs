@@ -15,7 +15,6 @@ use expiry_runtime::config::Config;
 use expiry_runtime::ids::SystemIds;
 use expiry_runtime::logs::chain;
 use expiry_runtime::metrics::{Metric, Metrics};
-use expiry_runtime::secrets::{FRESH, REREAD};
 use expiry_runtime::skew::{SkewGuard, UntrustedClock};
 use expiry_store::{Store, Tables};
 use futures_util::future::join;
@@ -122,20 +121,13 @@ impl Context {
         }
     }
 
-    /// The payment channels that are switched on.
+    /// The payment channels that are switched on, with their secrets as they are now: read again when they are old, or when a channel
+    /// signed with a key that none of them is.
     ///
     /// # Errors
     /// When a secret of theirs was never read and cannot be.
     pub async fn channels(&self) -> Result<Channels, ChannelsError> {
-        self.channels.no_older_than(FRESH).await
-    }
-
-    /// The same with their secrets read again, unless that was just done: for a message that none of them signs.
-    ///
-    /// # Errors
-    /// As [`channels`](Context::channels).
-    pub async fn channels_anew(&self) -> Result<Channels, ChannelsError> {
-        self.channels.no_older_than(REREAD).await
+        self.channels.now().await
     }
 
     /// The time that may be decided by.

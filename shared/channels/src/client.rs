@@ -6,11 +6,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use expiry_core::fact::{Cause, CloseOutcome, PaymentFact, PlaceOutcome, RefundFact};
+use expiry_core::fact::{Cause, CloseOutcome, Notification, PaymentFact, PlaceOutcome, RefundFact};
 use expiry_core::time::{Clock, Timestamp};
 
 use crate::channel::{AttemptRef, CallContext, Credential, EncodeError, PaymentChannel, PlaceRequest, RefundRequest};
 use crate::http::{HttpRequest, HttpResponse};
+use crate::notification::{NotificationRejection, RawNotification};
 use crate::transport::{ChannelTransport, TransportError};
 
 /// What a channel answered, and when it was asked.
@@ -34,7 +35,7 @@ pub struct ChannelClient {
     doubt: Doubt,
 }
 
-/// Whether a channel has answered with a key that we do not hold. Clones are one.
+/// Whether a channel has signed with a key that we do not hold. Clones are one.
 #[derive(Clone, Debug, Default)]
 pub struct Doubt(Arc<AtomicBool>);
 
@@ -62,7 +63,7 @@ impl ChannelClient {
         ChannelClient { channel, transport, clock, call_deadline, doubt: Doubt::default() }
     }
 
-    /// Raises `doubt` when an answer is signed by a key that we do not hold.
+    /// Raises `doubt` when an answer or a notification is signed by a key that we do not hold.
     #[must_use]
     pub fn raising(self, doubt: Doubt) -> ChannelClient {
         ChannelClient { doubt, ..self }
@@ -72,6 +73,18 @@ impl ChannelClient {
     #[must_use]
     pub fn channel(&self) -> &dyn PaymentChannel {
         self.channel.as_ref()
+    }
+
+    /// Verifies and reads a notification that came now.
+    ///
+    /// # Errors
+    /// When it is not to be believed; nothing in it may then be used.
+    pub fn verify_notification(&self, raw: &RawNotification<'_>) -> Result<Notification, NotificationRejection> {
+        let verified = self.channel.verify_notification(raw, self.clock.now());
+        if verified.as_ref().is_err_and(|rejection| rejection.fits_no_key()) {
+            self.doubt.raise();
+        }
+        verified
     }
 
     /// Starts a payment. What the channel cannot even express is `Refused`: it was never sent.

@@ -86,6 +86,12 @@ impl NotificationRejection {
         }
     }
 
+    /// Whether no key that we hold signed it. The channel may have changed its own: the keys are to be read again.
+    #[must_use]
+    pub const fn fits_no_key(self) -> bool {
+        matches!(self, NotificationRejection::BadSignature | NotificationRejection::UnknownKey)
+    }
+
     /// Both, as [`AckOutcome::Rejected`] takes them.
     #[must_use]
     pub const fn refusal(self) -> Refusal {
