@@ -26,7 +26,7 @@ def cloud():
 def shop(cloud):
     target = Path(os.environ["TARGET"])
     began = time.monotonic()
-    outputs = deploy(cloud, ROOT, Path(os.environ["FUNCTIONS"]), target, os.environ["SAM"])
+    outputs = deploy(cloud, Path(os.environ["BUILD"]), target, os.environ["SAM"])
     cloud.warm()
     print(f"\ndeployed in {time.monotonic() - began:.0f} s")
     return Shop(cloud, outputs)

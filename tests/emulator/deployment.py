@@ -1,4 +1,4 @@
-"""The real template on the emulator: `sam deploy` of what `cargo lambda build` made."""
+"""The real template on the emulator: `sam deploy` of what `sam build` made."""
 
 import json
 import os
@@ -7,7 +7,6 @@ import subprocess
 from dataclasses import dataclass
 
 import boto3
-import yaml
 from processes import Process, free_port
 
 REGION = "us-east-1"
@@ -92,19 +91,6 @@ class Cloud:
             process.stop()
 
 
-def built(template, functions):
-    """The template as `sam build` writes it: each function's code is its own folder. It has no short intrinsics, so any reader
-    of YAML reads it."""
-    document = yaml.safe_load(template.read_text())
-    for resource in document["Resources"].values():
-        if resource["Type"] == "AWS::CloudFormation::Stack":
-            resource["Properties"]["TemplateURL"] = str(template.parent / resource["Properties"]["TemplateURL"])
-        if resource["Type"] == "AWS::Serverless::Function":
-            binary = resource.pop("Metadata")["BuildProperties"]["Binary"]
-            resource["Properties"]["CodeUri"] = str(functions / binary)
-    return document
-
-
 def parameters(cloud):
     rules = [{"id": name, "version": 1, "seconds": seconds} for name, seconds in WINDOWS.items()]
     return {
@@ -140,16 +126,14 @@ def rename_schedules(cloud):
                 )
 
 
-def deploy(cloud, root, functions, target, sam):
-    """Deploys the template and returns the stack's outputs."""
+def deploy(cloud, build, target, sam):
+    """Deploys what `sam build` left in the folder `build`, and returns the stack's outputs."""
     cloud.client("s3").create_bucket(Bucket=BUCKET)
     cloud.client("secretsmanager").create_secret(Name="sim", SecretString=SECRET)
-    template = target / "template.yaml"
-    template.write_text(json.dumps(built(root / "template.yaml", functions)))
     quoted = [f'{name}="{str(value).replace(chr(34), chr(92) + chr(34))}"' for name, value in parameters(cloud).items()]
     subprocess.run(
         [
-            sam, "deploy", "--template-file", template, "--stack-name", STACK, "--region", REGION,
+            sam, "deploy", "--template-file", build / "template.yaml", "--stack-name", STACK, "--region", REGION,
             # Longer than an inline template may be.
             "--s3-bucket", BUCKET, "--capabilities", "CAPABILITY_IAM", "--no-progressbar", "--no-confirm-changeset",
             "--parameter-overrides", *quoted,

@@ -9,7 +9,7 @@ GLIBC = (2, 34)
 
 
 def test_no_function_needs_a_newer_c_library_than_lambda_has():
-    bootstraps = sorted(Path(os.environ["FUNCTIONS"]).glob("*/bootstrap"))
+    bootstraps = sorted(Path(os.environ["BUILD"]).glob("*/bootstrap"))
     assert len(bootstraps) == 10
     for bootstrap in bootstraps:
         # The names of versions stand in the file as text.

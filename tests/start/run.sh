@@ -6,5 +6,9 @@ cd "$(dirname "$0")/../.."
 source tests/tools.sh
 
 target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
-build_functions "$target" "$target/start" --release --package bare
+tools "$target/cargo-lambda" tests/emulator/cargo-lambda.txt --no-deps
+# One call for all, so that what they share is compiled once.
+packages=$(cd functions && printf -- '--package %s ' *)
+# shellcheck disable=SC2086 # A list of words.
+PATH=$target/cargo-lambda/bin:$PATH cargo lambda build --quiet --locked --release --lambda-dir "$target/start" $packages --package bare
 python3 tests/start/measure.py "$target/start"

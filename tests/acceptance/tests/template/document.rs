@@ -64,9 +64,10 @@ impl Template {
         let by_folder = functions.map(|(name, properties)| {
             let metadata = &self.document["Resources"][name]["Metadata"];
             assert_eq!(metadata["BuildMethod"], "rust-cargolambda", "{name}");
-            let folder = metadata["BuildProperties"]["Binary"].as_str().expect("a binary").to_owned();
-            let source = Source::of(&folder);
-            (folder, Function { template: self, name, properties, source })
+            let code = properties["CodeUri"].as_str().expect("the folder of the code");
+            let folder = code.strip_prefix("functions/").unwrap_or_else(|| panic!("{name} is built from {code}"));
+            let source = Source::of(folder);
+            (folder.to_owned(), Function { template: self, name, properties, source })
         });
         by_folder.collect()
     }
