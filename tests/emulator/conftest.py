@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 from deployment import Cloud, deploy
-from shop import Shop, fresh
+from local import WITHOUT_SCHEDULER, Local
+from shop import Shop, eventually, fresh
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -36,6 +37,18 @@ def shop(cloud):
 def scheduled(shop):
     """An order that is due in more than two minutes, so that a schedule reminds of it: made first, looked at by test_reminders.py."""
     return shop.ordered(shop.stocked(5), expiry_rule="scheduled")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def bridged(tmp_path_factory):
+    """Such an order of a local system over an emulator that keeps schedules and fires none: test_reminders.py looks at it, too."""
+    local = Local(tmp_path_factory.mktemp("bridged"), ["python", "-c", WITHOUT_SCHEDULER], "--deliver-schedules")
+    try:
+        order = local.ordered("scheduled")
+        eventually(lambda: local.schedules() == [order["order_id"]], "a schedule")
+        yield local, order
+    finally:
+        local.stop()
 
 
 @pytest.fixture

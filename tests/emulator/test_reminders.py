@@ -1,4 +1,4 @@
-"""Who reminds of an order: its schedule, messages in the place of one, and without any of them the scan."""
+"""Who reminds of an order: its schedule, the bridge, messages in the place of one, and without any of them the scan."""
 
 import json
 import time
@@ -18,6 +18,15 @@ def test_a_schedule_reminds_of_what_is_due_in_more_than_two_minutes(shop, schedu
     assert triggers(shop, scheduled) == ["wake"]
     assert moment(closed["closed_at"]) < moment(scheduled["expire_at"]) + SCAN_GRACE_SECONDS
     assert scheduled["order_id"] not in shop.schedules()
+
+
+def test_where_schedules_never_fire_the_bridge_of_an_endpoint_delivers_them(bridged):
+    local, order = bridged
+    closed = local.becomes(order, "CLOSED")
+    assert local.schedules() == []
+    # A minute early by the schedule, and then by the message that waits out the rest.
+    assert closed["closing"]["trigger"] == "wake"
+    assert moment(closed["closed_at"]) >= moment(closed["expire_at"])
 
 
 def test_a_message_in_the_place_of_a_schedule_tries_to_make_one(shop):

@@ -133,7 +133,7 @@ impl StartPayment {
 
     /// The write took its time: a credential leaves only while the clock, after the database's answer, still says that it may (I10).
     fn looked_at_again(&self, outcome: PlacedOutcome, order: &Order) -> Result<PlacedOutcome, Problem> {
-        if outcome != PlacedOutcome::HandOut || !guard::SECOND_WRITE {
+        if outcome != PlacedOutcome::HandOut || !guard::SECOND_WRITE.stands() {
             return Ok(outcome);
         }
         let now = self.context.trusted_now().map_err(|error| RunError::from(error).problem(&order.id))?;
@@ -152,7 +152,7 @@ impl StartPayment {
             return PlaceOutcome::InDoubt(Cause::new("the clock is not to be trusted"));
         };
         let left = attempt.place_before.map(|last| last.since(now)).unwrap_or_default();
-        let left = if guard::PLACE_BEFORE { left } else { self.context.channel_call };
+        let left = if guard::PLACE_BEFORE.stands() { left } else { self.context.channel_call };
         if left.is_zero() {
             return PlaceOutcome::InDoubt(Cause::new("there was no time left to call the channel"));
         }

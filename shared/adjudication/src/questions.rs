@@ -89,7 +89,7 @@ impl Context {
         }
         let close = client.close(&about, self.channel_call).await;
         calls.push(heard(no, "close", close.sent_at, close_text(&close.answer)));
-        if !guard::SECOND_QUERY {
+        if !guard::SECOND_QUERY.stands() {
             let asked = Asked::Closed(close.answer);
             let fact = PaymentFact::NotPaidClosed;
             return (AttemptAnswers { attempt: no, asked, fact, sent_at: close.sent_at }, calls);

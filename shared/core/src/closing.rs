@@ -107,7 +107,7 @@ impl Turn {
     pub fn claim(&self, worker: &WorkerId, now: Timestamp) -> Claim {
         match (self.next_check_at, &self.owner) {
             (Some(_), Some(owner)) if owner == worker => Claim::Own,
-            (Some(until), Some(_)) if guard::FENCING && until > now => Claim::Leased(until),
+            (Some(until), Some(_)) if guard::FENCING.stands() && until > now => Claim::Leased(until),
             (Some(at), None) if at > now => Claim::Waiting(at),
             (Some(_) | None, Some(_) | None) => Claim::Free,
         }

@@ -31,7 +31,7 @@ impl Change {
             key: HashMap::new(),
             update: String::new(),
             // The order is what it was decided on, and (I7) its deadline has passed where that matters.
-            condition: if guard::VERSION { AS_DECIDED_ON } else { ANY }.to_owned(),
+            condition: if guard::VERSION.stands() { AS_DECIDED_ON } else { ANY }.to_owned(),
             names: HashMap::from([
                 ("#v".to_owned(), names::VERSION.to_owned()),
                 ("#s".to_owned(), names::STATUS.to_owned()),

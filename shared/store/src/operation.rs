@@ -27,6 +27,6 @@ impl Operation {
     }
 
     pub(crate) fn is(&self, value: &AttributeValue) -> bool {
-        guard::OPERATION_TOKEN && value.as_b().is_ok_and(|found| found.as_ref() == self.token())
+        guard::OPERATION_TOKEN.stands() && value.as_b().is_ok_and(|found| found.as_ref() == self.token())
     }
 }

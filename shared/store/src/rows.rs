@@ -80,12 +80,19 @@ impl RowUpdate {
     }
 }
 
-/// Nothing is recorded yet; and what stands instead in a build without that guard.
+/// Nothing is recorded yet; and what stands instead where that guard is taken away.
 const ABSENT: &str = "attribute_not_exists(#pk)";
 const ABSENT_OR_NOT: &str = "attribute_not_exists(#pk) OR attribute_exists(#pk)";
-/// The coupon is where it leads from, held by this order; and what stands instead in a build without that guard.
-const FROM: &str = if guard::COUPON_HOLDER { "#st = :from" } else { "(#st = :from OR attribute_exists(#st))" };
-const HELD: &str = if guard::COUPON_HOLDER { "#ho = :order" } else { "(#ho = :order OR attribute_exists(#st))" };
+
+/// The coupon is where it leads from; and what stands instead where that guard is taken away.
+fn from_there() -> &'static str {
+    if guard::COUPON_HOLDER.stands() { "#st = :from" } else { "(#st = :from OR attribute_exists(#st))" }
+}
+
+/// The coupon is held by this order; and what stands instead where that guard is taken away.
+fn held() -> &'static str {
+    if guard::COUPON_HOLDER.stands() { "#ho = :order" } else { "(#ho = :order OR attribute_exists(#st))" }
+}
 
 /// The write of `row` beside `order`.
 pub(crate) fn transact_item(tables: &Tables, order: &Order, row: &Row) -> Result<TransactWriteItem, BuildError> {
@@ -99,7 +106,7 @@ pub(crate) fn transact_item(tables: &Tables, order: &Order, row: &Row) -> Result
                 .item(name::TRANSACTION_ORDER, text(&order.id))
                 .item(name::TRANSACTION_ATTEMPT, number(attempt))
                 .item(name::RECORDED_AT_VERSION, number(order.version))
-                .condition_expression(if guard::REFUND_UNIQUENESS { ABSENT } else { ABSENT_OR_NOT })
+                .condition_expression(if guard::REFUND_UNIQUENESS.stands() { ABSENT } else { ABSENT_OR_NOT })
                 .expression_attribute_names("#pk", PK)
                 .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
             if let Some(notify_id) = notify_id {
@@ -151,7 +158,7 @@ fn coupon_update(tables: &Tables, order: &Order, id: &CouponId, change: &CouponC
                 CouponChange::Lock { .. } | CouponChange::Use | CouponChange::GiveBack { .. } => CouponStatus::Locked,
             };
             update.update = "SET #st = :to, #ho = :order".to_owned();
-            update.condition = format!("{FROM} AND #us = :user AND #vu > :now AND #ac = :yes");
+            update.condition = format!("{} AND #us = :user AND #vu > :now AND #ac = :yes", from_there());
             update.names.extend([
                 ("#us", name::COUPON_USER),
                 ("#vu", name::VALID_UNTIL),
@@ -168,7 +175,7 @@ fn coupon_update(tables: &Tables, order: &Order, id: &CouponId, change: &CouponC
         // LOCKED by this order → USED
         CouponChange::Use => {
             update.update = "SET #st = :to".to_owned();
-            update.condition = format!("{FROM} AND {HELD}");
+            update.condition = format!("{} AND {}", from_there(), held());
             update
                 .values
                 .extend([(":to", text(CouponStatus::Used.name())), (":from", text(CouponStatus::Locked.name()))]);
@@ -176,7 +183,7 @@ fn coupon_update(tables: &Tables, order: &Order, id: &CouponId, change: &CouponC
         // LOCKED by this order, on the terms that were read → AVAILABLE | EXPIRED | VOID, held by nobody
         CouponChange::GiveBack { to, terms } => {
             update.update = "SET #st = :to REMOVE #ho".to_owned();
-            update.condition = format!("{FROM} AND {HELD} AND #vu = :vu AND #rf = :rf AND #ac = :ac");
+            update.condition = format!("{} AND {} AND #vu = :vu AND #rf = :rf AND #ac = :ac", from_there(), held());
             update.names.extend([
                 ("#vu", name::VALID_UNTIL),
                 ("#rf", name::REFUNDABLE),

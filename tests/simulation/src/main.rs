@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::process::ExitCode;
 
+use expiry_core::guard::{self, Guard};
 use simulation::REPLAY;
 use simulation::campaign::{self, ENOUGH, Seeds};
 use simulation::storm::{self, shrink};
@@ -17,9 +18,17 @@ const USAGE: &str = "usage: simulation --seeds COUNT [--from SEED] [--first]
        simulation --seed SEED [--calls] [--shrink]
        simulation interleavings [CAST [--schedule 0,2,1]]
        simulation drills [--orders COUNT]
-       simulation capacity [--orders COUNT]";
+       simulation capacity [--orders COUNT]
+       simulation guards
+WITHOUT_GUARD takes one of the guards away.";
 
 fn main() -> ExitCode {
+    if let Ok(name) = std::env::var("WITHOUT_GUARD")
+        && let Err(why) = take_away(&name)
+    {
+        eprintln!("WITHOUT_GUARD is {name:?}: {why}");
+        return ExitCode::from(2);
+    }
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let text =
         |name: &str| arguments.get(arguments.iter().position(|argument| argument == name)? + 1).map(String::as_str);
@@ -39,6 +48,10 @@ fn main() -> ExitCode {
         }
         Some("drills") => return drills::main(orders(300)),
         Some("capacity") => return drills::capacity::main(orders(100_000)),
+        Some("guards") => {
+            guard::ALL.iter().for_each(|guard| println!("{}", guard.name()));
+            return ExitCode::SUCCESS;
+        }
         Some(_) | None => {}
     }
     let Some(count) = number("--seeds") else {
@@ -61,6 +74,14 @@ fn main() -> ExitCode {
     };
     println!("{result}");
     code
+}
+
+/// Takes a guard out of this process, and so out of those it starts.
+fn take_away(name: &str) -> Result<(), String> {
+    let Some(guard) = guard::ALL.into_iter().find(|guard| guard.name() == name) else {
+        return Err(format!("it must be one of {}", guard::ALL.map(Guard::name).join(", ")));
+    };
+    if guard.remove() { Ok(()) } else { Err("a release keeps its guards; --profile sim does not".to_owned()) }
 }
 
 /// Runs the share of the seeds that a process was started for, and says what it came to.

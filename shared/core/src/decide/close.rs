@@ -163,7 +163,7 @@ impl Command for Close {
         }
         let unsettled: Vec<AttemptNo> = order.unsettled_attempts().map(|(no, _)| no).collect();
         let unanswered = known.unanswered(order, &unsettled);
-        if unanswered.is_empty() || !guard::QUERY_BEFORE_CLOSE {
+        if unanswered.is_empty() || !guard::QUERY_BEFORE_CLOSE.stands() {
             return self.adjudicate(order, &known.payments(order), known, now);
         }
         let whole = |no| (no, Sequence::QueryCloseQuery);
@@ -208,7 +208,7 @@ impl Close {
             return Err(CloseOutcome::NotDue { due: None });
         };
         let due = expire_at.plus(limits::EXPIRY_SETTLE_TIME);
-        if now >= due || !guard::EXPIRY_RECHECK {
+        if now >= due || !guard::EXPIRY_RECHECK.stands() {
             // A retry message belongs to a CLOSING order; an open one has no such check.
             return match self.occasion {
                 Occasion::Retry { .. } => Err(CloseOutcome::Outdated),
@@ -228,7 +228,7 @@ impl Close {
     fn claim(&self, order: &Order, now: Timestamp) -> Decision<CloseOutcome> {
         let mut draft = Draft::new(order, self.occasion.because(), now);
         let begins = order.status != OrderStatus::Closing;
-        if begins && !matches!(self.occasion, Occasion::Cancel { .. }) && guard::EXPIRY_RECHECK {
+        if begins && !matches!(self.occasion, Occasion::Cancel { .. }) && guard::EXPIRY_RECHECK.stands() {
             draft.only_after_deadline();
         }
         let (started_at, attempts) = order.closing.as_ref().map_or((now, 0), |task| (task.started_at, task.attempts));
@@ -242,7 +242,7 @@ impl Close {
         };
         draft.order.close_reason = Some(order.close_reason.unwrap_or_else(|| self.occasion.close_reason()));
         let nobody_to_ask =
-            (order.status == OrderStatus::PendingPayment && order.attempts.is_empty()) || !guard::DIRECT_CLOSE;
+            (order.status == OrderStatus::PendingPayment && order.attempts.is_empty()) || !guard::DIRECT_CLOSE.stands();
         if nobody_to_ask && !order.has_confirmed() {
             draft.order.closing = Some(task);
             draft.close();
@@ -267,7 +267,7 @@ impl Close {
         if draft.order.status == OrderStatus::Paid {
             return draft.commit(Then::Done(CloseOutcome::Paid));
         }
-        let settled = draft.order.unsettled_attempts().next().is_none() || !guard::QUERY_BEFORE_CLOSE;
+        let settled = draft.order.unsettled_attempts().next().is_none() || !guard::QUERY_BEFORE_CLOSE.stands();
         if settled && !order.has_confirmed() {
             draft.because(Because { fact: DecidingFact::AttemptsSettled, ..self.occasion.because() });
             draft.close();

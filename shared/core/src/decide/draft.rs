@@ -189,7 +189,7 @@ impl<'a> Draft<'a> {
 /// I12: terminal with work left ⇔ in the due index; open ⇒ in it, except an order that never expires and has neither an unsettled
 /// attempt nor work. Nothing postpones a `due_at` that has work.
 fn due_at(before: &Order, after: &Order, now: Timestamp) -> Option<Timestamp> {
-    let is_left_out = after.status.is_terminal() && !guard::DUE_INDEX;
+    let is_left_out = after.status.is_terminal() && !guard::DUE_INDEX.stands();
     if !belongs_in_due_index(after) || is_left_out {
         return None;
     }

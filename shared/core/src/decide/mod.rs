@@ -148,7 +148,8 @@ impl Knowledge {
 
     /// The answers about attempts that are as they were.
     fn payments(&self, order: &Order) -> Vec<AttemptAnswers> {
-        let is_as_it_was = |as_it_was: &Attempt, no| order.attempt(no) == Some(as_it_was) || !guard::FRESH_FACTS;
+        let is_as_it_was =
+            |as_it_was: &Attempt, no| order.attempt(no) == Some(as_it_was) || !guard::FRESH_FACTS.stands();
         let holds = |(as_it_was, answer): &&(Attempt, AttemptAnswers)| is_as_it_was(as_it_was, answer.attempt);
         self.payments.iter().filter(holds).map(|(_, answer)| answer.clone()).collect()
     }
@@ -161,7 +162,7 @@ impl Knowledge {
 
     fn refund(&self, order: &Order, no: AttemptNo) -> Option<&RefundFact> {
         let (as_it_was, of, fact) = self.refund.as_ref()?;
-        (*of == no && (order.attempt(no) == Some(as_it_was) || !guard::FRESH_FACTS)).then_some(fact)
+        (*of == no && (order.attempt(no) == Some(as_it_was) || !guard::FRESH_FACTS.stands())).then_some(fact)
     }
 
     /// Terms may be old: the write that uses them has them as its condition.

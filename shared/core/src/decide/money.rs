@@ -32,7 +32,7 @@ pub(crate) enum Comparison {
 /// Compares `success` with attempt `no` of `order`; `None` when there is no such attempt.
 pub(crate) fn compare(order: &Order, no: AttemptNo, success: &Success) -> Option<Comparison> {
     let attempt = order.attempt(no)?;
-    if !guard::MONEY_MATCH {
+    if !guard::MONEY_MATCH.stands() {
         return Some(Comparison::Ours);
     }
     Some(if success.out_trade_no != order.out_trade_no(no).to_string() {
@@ -53,7 +53,7 @@ pub(crate) fn compare(order: &Order, no: AttemptNo, success: &Success) -> Option
 pub(crate) fn taken_within(order: &Order, no: AttemptNo, success: &Success) -> bool {
     let channel = order.attempt(no).map(|attempt| &attempt.channel);
     order.numbered_attempts().any(|(other, attempt)| {
-        guard::REFUND_UNIQUENESS
+        guard::REFUND_UNIQUENESS.stands()
             && other != no
             && Some(&attempt.channel) == channel
             && attempt.receipt.as_ref().is_some_and(|receipt| receipt.transaction == success.transaction)

@@ -53,7 +53,7 @@ impl Command for PlaceAnswered {
             PlaceOutcome::Credential(placed) => {
                 let refusal = not_payable(order, now)
                     .or_else(|| (!newest || !attempt.is_unsettled()).then_some(StartRefusal::Undecided))
-                    .filter(|_| guard::SECOND_WRITE);
+                    .filter(|_| guard::SECOND_WRITE.stands());
                 attempt.place_before = None;
                 if placed.reference.is_some() {
                     attempt.reference.clone_from(&placed.reference);

@@ -54,7 +54,7 @@ impl Command for Settle {
         // Settling changes no status, so this ground is never stored.
         let because = Because { trigger: Trigger::Query, actor: Actor::System, fact: DecidingFact::AttemptsSettled };
         let mut draft = Draft::new(order, because, now);
-        if guard::PENDING_MEMBER {
+        if guard::PENDING_MEMBER.stands() {
             draft.order.pending.remove(&self.unit);
         } else {
             draft.order.pending.clear();
@@ -97,7 +97,7 @@ fn settle_counters(
         if only.is_some_and(|only| only != key.to_string()) {
             continue;
         }
-        if hold != HoldStatus::Reserved && guard::RESERVATION_STATUS {
+        if hold != HoldStatus::Reserved && guard::RESERVATION_STATUS.stands() {
             // It left RESERVED once, and once only (I6).
             draft.signals.push(Signal::ReservationAnomaly(format!("{}:{key} is {}", kind.name(), hold.name())));
         } else if refused.contains(&&key) {
@@ -151,7 +151,7 @@ fn settle_coupon(mut draft: Draft<'_>, direction: Direction, known: &Knowledge) 
 }
 
 fn holds(terms: &CouponTerms, order: &Order) -> bool {
-    (terms.status == CouponStatus::Locked && terms.holder.as_ref() == Some(&order.id)) || !guard::COUPON_HOLDER
+    (terms.status == CouponStatus::Locked && terms.holder.as_ref() == Some(&order.id)) || !guard::COUPON_HOLDER.stands()
 }
 
 /// What becomes of a coupon that is given back (DESIGN §3): a stopped campaign or a coupon that does not come back → VOID, else past
