@@ -15,7 +15,7 @@ use expiry_runtime::config::{Config, DEFAULT_RULES};
 use expiry_runtime::queues::url_variable;
 use expiry_store::{DUE_INDEX, names};
 use serde_json::{Value, json};
-use source::{entries, set};
+use source::{entries, read, set};
 
 const SIM: [(&str, &str); 3] =
     [("Channels", "sim"), ("SimChannelUrl", "https://sim.example.com"), ("SimChannelSecretName", "shop/sim")];
@@ -263,4 +263,13 @@ fn the_routes_are_those_of_the_contract_each_with_a_token_but_the_webhooks() {
         contract.extend(methods.filter(|name| name != "PARAMETERS").map(|method| format!("{method} {path}")));
     }
     assert_eq!(routes, contract);
+}
+
+#[test]
+fn the_other_endpoint_serves_what_the_local_system_calls() {
+    let localstack = &yaml("infra/endpoint/compose.yaml")["services"]["localstack"];
+    let served = localstack["environment"]["SERVICES"].as_str().expect("services");
+    let manifest = read("infra/local/Cargo.toml");
+    let called = manifest.lines().filter_map(|line| line.strip_prefix("aws-sdk-")?.split_once('.'));
+    assert_eq!(set(served.split(',')), set(called.map(|(service, _)| service)));
 }
