@@ -1,4 +1,4 @@
-# Sourced by the scripts beside it, in the repository's root: tools from PyPI.
+# Sourced by the scripts beside it, in the repository's root: tools from PyPI, and what is built with them.
 
 # tools FOLDER LIST [OPTION…]: installs what LIST pins into a virtual environment of its own in FOLDER, with these options of pip, unless
 # it is there already. Tools disagree about what they need, so no two lists share one.
@@ -11,4 +11,15 @@ tools() {
         "$folder/bin/pip" install --quiet --disable-pip-version-check "$@" --requirement "$list"
         cp "$list" "$folder/installed.txt"
     fi
+}
+
+# sam_build TARGET: builds every function into TARGET/functions, each in a folder by its logical name, exactly as `sam build` does for a
+# deployment but for this machine's architecture. TARGET is absolute; the tools are installed below it.
+sam_build() {
+    local target=$1
+    # The same as tests/template/run.sh has.
+    tools target/template-tools tests/template/requirements.txt --no-deps
+    tools "$target/cargo-lambda" tests/emulator/cargo-lambda.txt --no-deps
+    SAM_CLI_TELEMETRY=0 __SAM_CLI_APP_DIR=$target/sam PATH=$target/cargo-lambda/bin:$PATH target/template-tools/bin/sam build \
+        --build-dir "$target/functions" --parameter-overrides "Architecture=$(uname -m | sed s/aarch64/arm64/)"
 }

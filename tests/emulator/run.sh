@@ -10,20 +10,13 @@ source tests/tools.sh
 
 target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
 run=$target/emulation
-sam=$PWD/target/template-tools/bin/sam
-architecture=$(uname -m | sed s/aarch64/arm64/)
 began=$SECONDS
 took() { printf 'emulator: %s in %d s\n' "$1" $((SECONDS - began)); began=$SECONDS; }
 
 tools "$run/python" tests/emulator/requirements.txt --no-deps
-# The same as tests/template/run.sh has.
-tools target/template-tools tests/template/requirements.txt --no-deps
-tools "$target/cargo-lambda" tests/emulator/cargo-lambda.txt --no-deps
 took "tools installed"
 
-# The release, but linked in seconds instead of minutes.
-SAM_CLI_TELEMETRY=0 __SAM_CLI_APP_DIR=$run/sam CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 \
-    PATH=$target/cargo-lambda/bin:$PATH "$sam" build --build-dir "$run/build" --parameter-overrides "Architecture=$architecture"
+sam_build "$target"
 took "functions built"
 cargo build --quiet --locked --package local
 took "channel and issuer built"
@@ -32,6 +25,6 @@ took "channel and issuer built"
 rm -rf "$run/tmp"
 mkdir -p "$run/tmp"
 export AWS_EC2_METADATA_DISABLED=true PYTHONDONTWRITEBYTECODE=1 NO_PROXY=127.0.0.1,localhost
-export TARGET=$run TOOLS=$run/python/bin BUILD=$run/build SAM=$sam OUTSIDE=$target/debug/local
+export TARGET=$run TOOLS=$run/python/bin BUILD=$target/functions SAM=$PWD/target/template-tools/bin/sam OUTSIDE=$target/debug/local
 "$run/python/bin/pytest" -p no:cacheprovider --tb short --durations 0 --durations-min 1 tests/emulator "$@"
 took "tests ran"
