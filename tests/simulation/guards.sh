@@ -14,12 +14,15 @@ missed=0
 
 for guard in ${*:-$names}; do
     export WITHOUT_GUARD="$guard"
+    by=""
     if ! "$simulation" --seeds "$SEEDS" --first >"$found" 2>&1; then
         by="$(sed -n 's/^seed \([0-9]*\).*/seed \1/p' "$found" | head -1)"
     elif ! "$simulation" interleavings >"$found" 2>&1; then
         by="$(sed -n 's/^VIOLATION in \(.*\)/\1/p' "$found" | head -1)"
-    else
-        printf '%-20s NOT FOUND\n' "$guard"
+    fi
+    # A run that ends badly without having found anything is no proof.
+    if [ -z "$by" ]; then
+        printf '%-20s NOT FOUND: %s\n' "$guard" "$(tail -1 "$found")"
         missed=1
         continue
     fi
