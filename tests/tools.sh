@@ -13,8 +13,8 @@ tools() {
     fi
 }
 
-# sam_build TARGET: builds every function into TARGET/functions, each in a folder by its logical name, exactly as `sam build` does for a
-# deployment but for this machine's architecture. TARGET is absolute; the tools are installed below it.
+# sam_build TARGET: builds every function into TARGET/functions, each in a folder by its logical name, as `sam build` does for a
+# deployment, but for this machine's architecture. TARGET is absolute; the tools are installed below it.
 sam_build() {
     local target=$1
     # The same as tests/template/run.sh has.

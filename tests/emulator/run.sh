@@ -16,7 +16,8 @@ took() { printf 'emulator: %s in %d s\n' "$1" $((SECONDS - began)); began=$SECON
 tools "$run/python" tests/emulator/requirements.txt --no-deps
 took "tools installed"
 
-sam_build "$target"
+# Without the last optimisation, of all crates together: that takes minutes, and is for a deployment and for tests/start.
+CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 sam_build "$target"
 took "functions built"
 cargo build --quiet --locked --package local
 took "channel and issuer built"
