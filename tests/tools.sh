@@ -13,13 +13,19 @@ tools() {
     fi
 }
 
+# sam_tools: sam and cfn-lint, in target/template-tools.
+sam_tools() {
+    tools target/template-tools tests/template/requirements.txt --no-deps
+    # sam would report its use to AWS, and keep its state in the home directory.
+    export SAM=$PWD/target/template-tools/bin/sam SAM_CLI_TELEMETRY=0 __SAM_CLI_APP_DIR=$PWD/target/template-tools/sam
+}
+
 # sam_build TARGET: builds every function into TARGET/functions, each in a folder by its logical name, as `sam build` does for a
 # deployment, but for this machine's architecture. TARGET is absolute; the tools are installed below it.
 sam_build() {
     local target=$1
-    # The same as tests/template/run.sh has.
-    tools target/template-tools tests/template/requirements.txt --no-deps
+    sam_tools
     tools "$target/cargo-lambda" tests/emulator/cargo-lambda.txt --no-deps
-    SAM_CLI_TELEMETRY=0 __SAM_CLI_APP_DIR=$target/sam PATH=$target/cargo-lambda/bin:$PATH target/template-tools/bin/sam build \
-        --build-dir "$target/functions" --parameter-overrides "Architecture=$(uname -m | sed s/aarch64/arm64/)"
+    PATH=$target/cargo-lambda/bin:$PATH "$SAM" build --build-dir "$target/functions" \
+        --parameter-overrides "Architecture=$(uname -m | sed s/aarch64/arm64/)"
 }

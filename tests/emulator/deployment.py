@@ -23,6 +23,13 @@ SCAN_GRACE_SECONDS = 15
 LEASE_SECONDS = 5
 
 
+def client(service, process):
+    """A client of a service at an emulator, or at the wire in front of one."""
+    return boto3.client(
+        service, endpoint_url=process.url, region_name=REGION, aws_access_key_id="test", aws_secret_access_key="test",
+    )
+
+
 @dataclass
 class Cloud:
     """The emulator, the wire in front of it, and what stands outside the shop."""
@@ -66,10 +73,7 @@ class Cloud:
         return cls(*started, calls, logs)
 
     def client(self, service, process=None):
-        return boto3.client(
-            service, endpoint_url=(process or self.emulator).url, region_name=REGION,
-            aws_access_key_id="test", aws_secret_access_key="test",
-        )
+        return client(service, process or self.emulator)
 
     def warm(self):
         """The first call of a service loads its model, in the emulator and on the wire, for longer than a function waits."""
@@ -141,8 +145,7 @@ def deploy(cloud, build, target, sam):
         check=True,
         cwd=target,
         env={
-            **os.environ, "AWS_ENDPOINT_URL": cloud.emulator.url, "AWS_ACCESS_KEY_ID": "test",
-            "AWS_SECRET_ACCESS_KEY": "test", "SAM_CLI_TELEMETRY": "0", "__SAM_CLI_APP_DIR": str(target / "sam"),
+            **os.environ, "AWS_ENDPOINT_URL": cloud.emulator.url, "AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test",
         },
     )
     rename_schedules(cloud)

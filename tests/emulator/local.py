@@ -4,9 +4,8 @@ import json
 import os
 from pathlib import Path
 
-import boto3
 import requests
-from deployment import REGION
+from deployment import REGION, client
 from processes import Process, free_port
 from shop import eventually
 
@@ -79,7 +78,5 @@ class Local:
         return seen["available"], seen["reserved"], seen["sold"]
 
     def schedules(self):
-        scheduler = boto3.client(
-            "scheduler", endpoint_url=self.processes[0].url, region_name=REGION, aws_access_key_id="test", aws_secret_access_key="test",
-        )
+        scheduler = client("scheduler", self.processes[0])
         return [each["Name"] for each in scheduler.list_schedules(GroupName="order-expiry")["Schedules"]]

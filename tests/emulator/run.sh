@@ -26,6 +26,6 @@ took "channel and issuer built"
 rm -rf "$run/tmp"
 mkdir -p "$run/tmp"
 export AWS_EC2_METADATA_DISABLED=true PYTHONDONTWRITEBYTECODE=1 NO_PROXY=127.0.0.1,localhost
-export TARGET=$run TOOLS=$run/python/bin BUILD=$target/functions SAM=$PWD/target/template-tools/bin/sam OUTSIDE=$target/debug/local
+export TARGET=$run TOOLS=$run/python/bin BUILD=$target/functions OUTSIDE=$target/debug/local
 "$run/python/bin/pytest" -p no:cacheprovider --tb short --durations 0 --durations-min 1 tests/emulator "$@"
 took "tests ran"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Measures what a function weighs and how fast it starts, beside one that does nothing, and prints the table of docs/COST.md. Fails where a
-# function is heavier or needs more memory than it may. Builds everything as it is deployed, for this machine; the build takes minutes.
+# Measures what a function weighs and how fast it starts, beside one that does nothing, and prints the table of docs/COST.md. Fails where
+# a figure is not what it must be. Builds everything as it is deployed, for this machine; the build takes minutes.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 source tests/tools.sh

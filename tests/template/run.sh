@@ -8,15 +8,12 @@ source tests/tools.sh
 
 deployment=target/template-tools
 security=target/security-tools
-tools "$deployment" tests/template/requirements.txt --no-deps
+sam_tools
 tools "$security" tests/template/security-requirements.txt --no-deps
-
-# sam would report its use to AWS, and keep its state in the home directory.
-export SAM_CLI_TELEMETRY=0 __SAM_CLI_APP_DIR="$PWD/$deployment/sam"
 
 templates=(template.yaml infra/observability/*.yaml)
 echo "cfn-lint ${templates[*]}"
 "$deployment/bin/cfn-lint" "${templates[@]}"
-"$deployment/bin/sam" validate --lint --template-file template.yaml
+"$SAM" validate --lint --template-file template.yaml
 "$security/bin/checkov" --config-file tests/template/checkov.yaml --file "${templates[@]}" .github/workflows/*.yml
 "$security/bin/zizmor" --offline --quiet --persona pedantic --strict-collection .github/workflows

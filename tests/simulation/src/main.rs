@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::process::ExitCode;
 
-use expiry_core::guard::{self, Guard};
+use expiry_core::guard;
 use simulation::REPLAY;
 use simulation::campaign::{self, ENOUGH, Seeds};
 use simulation::storm::{self, shrink};
@@ -78,8 +78,9 @@ fn main() -> ExitCode {
 
 /// Takes a guard out of this process, and so out of those it starts.
 fn take_away(name: &str) -> Result<(), String> {
-    let Some(guard) = guard::ALL.into_iter().find(|guard| guard.name() == name) else {
-        return Err(format!("it must be one of {}", guard::ALL.map(Guard::name).join(", ")));
+    let Some(guard) = guard::ALL.iter().find(|guard| guard.name() == name) else {
+        let names: Vec<_> = guard::ALL.iter().map(|guard| guard.name()).collect();
+        return Err(format!("it must be one of {}", names.join(", ")));
     };
     if guard.remove() { Ok(()) } else { Err("a release keeps its guards; --profile sim does not".to_owned()) }
 }
